@@ -11,11 +11,11 @@ import pytest
 
 from dphist import files
 from dphist.errors import OutputFileError
-from dphist.files import check_distinct, staged_outputs, write_text
+from dphist.files import check_distinct, stage_outputs, write_text
 
 
 def test_all_files_appear_together(tmp_path) -> None:
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "a")
         staged.write(tmp_path / "b.txt", "b")
         assert not (tmp_path / "a.txt").exists()
@@ -25,7 +25,7 @@ def test_all_files_appear_together(tmp_path) -> None:
 
 def test_nothing_appears_when_the_block_fails(tmp_path) -> None:
     (tmp_path / "a.txt").write_text("before")
-    with pytest.raises(RuntimeError), staged_outputs() as staged:
+    with pytest.raises(RuntimeError), stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "after")
         raise RuntimeError
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
@@ -33,7 +33,7 @@ def test_nothing_appears_when_the_block_fails(tmp_path) -> None:
 
 
 def test_nothing_appears_when_one_of_them_cannot_be_written(tmp_path) -> None:
-    with pytest.raises(OutputFileError), staged_outputs() as staged:
+    with pytest.raises(OutputFileError), stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "a")
         staged.write(tmp_path / "none" / "b.txt", "b")
     assert list(tmp_path.iterdir()) == []
@@ -58,7 +58,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path) -> None:
 
 def test_a_file_that_is_there_is_left_alone_if_asked_to(tmp_path) -> None:
     (tmp_path / "b.txt").write_text("before")
-    with pytest.raises(OutputFileError, match="was created meanwhile"), staged_outputs() as staged:
+    with pytest.raises(OutputFileError, match="was created meanwhile"), stage_outputs() as staged:
         for name in ("a.txt", "b.txt", "c.txt"):
             staged.write(tmp_path / name, "after", replace=False)
     assert [path.name for path in tmp_path.iterdir()] == ["b.txt"]
@@ -68,7 +68,7 @@ def test_a_file_that_is_there_is_left_alone_if_asked_to(tmp_path) -> None:
 def test_what_is_replaced_waits_for_what_may_not_be(tmp_path) -> None:
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("before")
-    with pytest.raises(OutputFileError), staged_outputs() as staged:
+    with pytest.raises(OutputFileError), stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "after", replace=True)
         staged.write(tmp_path / "b.txt", "after", replace=False)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
@@ -86,10 +86,10 @@ def test_new_files_appear_also_where_the_system_has_no_hard_links(
 
     if not links:
         monkeypatch.setattr(os, "link", refuse)
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "a", replace=False)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "a"}
-    with pytest.raises(OutputFileError), staged_outputs() as staged:
+    with pytest.raises(OutputFileError), stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "after", replace=False)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "a"}
 
@@ -102,7 +102,7 @@ def test_a_signal_cannot_part_files_that_belong_together(tmp_path, monkeypatch) 
         return real(path, target)
 
     monkeypatch.setattr(type(tmp_path), "replace", replace)
-    with pytest.raises(KeyboardInterrupt), staged_outputs() as staged:
+    with pytest.raises(KeyboardInterrupt), stage_outputs() as staged:
         for name in ("a.txt", "b.txt"):
             staged.write(tmp_path / name, "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt"]
@@ -110,7 +110,7 @@ def test_a_signal_cannot_part_files_that_belong_together(tmp_path, monkeypatch) 
 
 def test_what_waits_is_remembered_until_it_is_in_its_place(tmp_path) -> None:
     """So that it is removed if the process is ended at once."""
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "a")
         (waiting,) = tmp_path.iterdir()
         assert str(waiting) in files._paths
@@ -183,7 +183,7 @@ def test_files_that_are_replaced_are_put_back_where_one_is_refused(
     for name, text in before.items():
         (tmp_path / name).write_text(text)
     refuse_from(monkeypatch, "replace", refused)
-    with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
+    with pytest.raises(OutputFileError, match=r"nothing was written$"), stage_outputs() as staged:
         staged.write(tmp_path / "new.txt", "new", replace=False)
         staged.write(tmp_path / "new too.txt", "new", replace=True)
         for name in before:
@@ -196,7 +196,7 @@ def test_files_that_are_replaced_are_put_back_where_one_is_refused(
 def test_of_files_that_were_replaced_nothing_stays(tmp_path) -> None:
     for name in ("a.txt", "b.txt", "c.txt"):
         (tmp_path / name).write_text("old")
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
             staged.write(tmp_path / name, "new")
     assert contents(tmp_path) == dict.fromkeys(("a.txt", "b.txt", "c.txt", "d.txt"), "new")
@@ -211,7 +211,7 @@ def test_a_place_that_was_held_is_given_up(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(os, "link", no_links)
     refuse_from(monkeypatch, "replace", "a.txt")
-    with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
+    with pytest.raises(OutputFileError, match=r"nothing was written$"), stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "a", replace=False)
     assert contents(tmp_path) == {}
 
@@ -226,7 +226,7 @@ def test_a_file_whose_temporary_name_stays_is_taken_back(tmp_path, monkeypatch) 
         real(path, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Path, "unlink", once)
-    with pytest.raises(OutputFileError, match=r"nothing was written$"), staged_outputs() as staged:
+    with pytest.raises(OutputFileError, match=r"nothing was written$"), stage_outputs() as staged:
         staged.write(tmp_path / "a.txt", "a", replace=False)
     assert contents(tmp_path) == {}
 
@@ -245,7 +245,7 @@ def test_what_could_not_be_put_back_is_named(tmp_path, monkeypatch) -> None:
         return real(path, target)
 
     monkeypatch.setattr(Path, "replace", once)
-    with pytest.raises(OutputFileError) as caught, staged_outputs() as staged:
+    with pytest.raises(OutputFileError) as caught, stage_outputs() as staged:
         for name in ("b.txt", "c.txt"):
             staged.write(tmp_path / name, "new")
     assert "nothing was written" not in str(caught.value)

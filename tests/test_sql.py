@@ -111,7 +111,7 @@ def test_the_counts_are_those_of_dphist(warehouse: Warehouse) -> None:
 def test_a_user_changes_no_more_than_the_bounds(
     warehouse: Warehouse, max_labels: int, max_count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "5e" * 16)
+    monkeypatch.setattr("dphist.sql.draw_key", lambda: "5e" * 16)
     warehouse.hold(WITHOUT)
     without = warehouse.counts(max_labels, max_count)
     warehouse.hold(WITH)
@@ -127,7 +127,7 @@ def test_labels_that_are_not_listed_count_as_one_before_users_are_bounded(
     warehouse: Warehouse, max_labels: int, max_count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The query is that of a table in which nobody has an unlisted label."""
-    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "5e" * 16)
+    monkeypatch.setattr("dphist.sql.draw_key", lambda: "5e" * 16)
     listed = ["t0", "t'1", "é", 't"\\2', "never there"]
     terms = [*listed[:4], "x", "y", "z", "other", "e\u0301", None]
     rows: Rows = [(f"u{n % 7}", terms[n * n % 10], n % 4) for n in range(90)]
@@ -153,7 +153,7 @@ def test_labels_are_kept_evenly_and_independently(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     warehouse.hold(FOUR)
-    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "3c" * 16)
+    monkeypatch.setattr("dphist.sql.draw_key", lambda: "3c" * 16)
     choices = choices_of(warehouse.counts(2))
     assert {len(choice) for choice in choices} == {2}
     assert min(laws(choices)) > LEVEL

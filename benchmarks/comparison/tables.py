@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from benchmarks.comparison.ranking import Row, Summary, summaries
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.lab.comparing.measuring import Effort, guarantee_text
 from dphist.lab.comparing.results import epsilon_text, number_text
 
@@ -44,7 +44,7 @@ EVERY = "## Every cell"
 
 def write_tables(folder: Path, rows: Sequence[Row], planned: int, effort: Effort) -> None:
     """Write `table.csv` and `table.md`, both or neither."""
-    with staged_outputs() as outputs:
+    with stage_outputs() as outputs:
         outputs.write(folder / "table.csv", csv_text(rows))
         outputs.write(folder / "table.md", markdown_text(rows, planned, effort))
 

@@ -28,7 +28,7 @@ from benchmarks.ranges.data import Shape, read_shapes
 from dphist import AdaptiveTree
 from dphist.arrays import FloatArray
 from dphist.ranges.adaptive_tree.exploration import Rules, rules_for
-from dphist.ranges.comparing.queries import squared_errors
+from dphist.ranges.comparing.queries import compute_squared_errors
 
 EPSILON = 0.1
 AT_ONCE = 3  # shapes that are held out together
@@ -133,7 +133,7 @@ def errors(kind: Kind, shape: Shape, strength: int, runs: int) -> dict[Rules, Fl
         for rules in needed:
             seed = random.Random(f"{shape.name} {strength} {run}")
             value = kind.make(rules, shape).release(counts, source=seed.randbytes).value
-            found[rules][run] = math.sqrt(squared_errors(counts, value.counts)[kind.query])
+            found[rules][run] = math.sqrt(compute_squared_errors(counts, value.counts)[kind.query])
     return found
 
 

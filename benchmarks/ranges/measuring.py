@@ -11,7 +11,7 @@ from benchmarks.ranges.data import Shape
 from benchmarks.repeating import TooSlowError
 from dphist.arrays import IntArray
 from dphist.lab.comparing.measuring import OutOfTimeError, within
-from dphist.ranges.comparing.queries import Estimate, squared_errors
+from dphist.ranges.comparing.queries import Estimate, compute_squared_errors
 
 FEWEST = 2  # runs in any case, unless only one is asked for
 
@@ -87,7 +87,7 @@ def measure(cell: Cell, effort: Effort) -> dict[str, Measured]:
         except OutOfTimeError:
             break
         spent += time.perf_counter() - began
-        found.append(squared_errors(counts, estimate))
+        found.append(compute_squared_errors(counts, estimate))
     if len(found) < min(FEWEST, effort.runs):
         raise TooSlowError(f"{len(found)} of {FEWEST} runs ended in {effort.seconds:g} s")
     return {

@@ -115,7 +115,7 @@ class StagedOutputs:
 
 
 @contextlib.contextmanager
-def staged_outputs() -> Iterator[StagedOutputs]:
+def stage_outputs() -> Iterator[StagedOutputs]:
     """Collect output files: all appear if the block succeeds, none if it raises.
 
     The block may call `commit` itself.
@@ -130,7 +130,7 @@ def staged_outputs() -> Iterator[StagedOutputs]:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write one file whole or not at all, replacing an existing one."""
-    with staged_outputs() as outputs:
+    with stage_outputs() as outputs:
         outputs.write(path, text)
 
 

@@ -12,7 +12,7 @@ from dphist.noise.for_tests import is_for_tests
 from dphist.noise.gaussian_epsilon import LEAST_EPSILON
 from dphist.noise.inversion import Source
 from dphist.noise.law import NoiseLaw
-from dphist.parameters import Exact, checked_level, probability, whole_number
+from dphist.parameters import Exact, check_level, probability, whole_number
 from dphist.privacy import (
     MOST_RELEASES,
     ApproxDP,
@@ -369,7 +369,7 @@ class MechanismBase(Maker):
                 f"must be one of {type(self).__name__}; each release has the mechanism that can "
                 "answer as release.mechanism",
             )
-        checked_level(level, most=most)
+        check_level(level, most=most)
 
     def _given_out(
         self,

@@ -109,10 +109,10 @@ def probability(value: Exact, name: str) -> Fraction:
     return number
 
 
-def checked_level(level: object, name: str = "level", most: float | None = None) -> float:
+def check_level(level: object, name: str = "level", most: float | None = None) -> float:
     """Return the probability with which something should hold: below 1, or at most `most`.
 
-    >>> checked_level(0.95), checked_level(1, most=1)
+    >>> check_level(0.95), check_level(1, most=1)
     (0.95, 1.0)
     """
     number = float(level) if type(level) is not bool and isinstance(level, Real) else math.nan

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dphist.counting import LARGEST
-from dphist.counting.bounding.bounds import fresh_key
+from dphist.counting.bounding.bounds import draw_key
 from dphist.data.label_counts import LabelCounts
 from dphist.data.other_than import OTHER, read_other_than
 from dphist.errors import ParameterError
@@ -155,7 +155,7 @@ def count_labels(
     if count is not None:
         counted = f"CAST({used.name(count, 'count')} AS BIGINT)"
         amount = f"GREATEST(LEAST(COALESCE({counted}, 0), {most}), 0)"
-    hashed = f"md5(CONCAT('{fresh_key()}', md5(dphist_who), md5(dphist_term)))"
+    hashed = f"md5(CONCAT('{draw_key()}', md5(dphist_who), md5(dphist_term)))"
     # No alias is a name that a caller can give: it could stand in for a column that is missing.
     return f"""\
 WITH
@@ -270,7 +270,7 @@ def count_keys(
     if max_rows is not None:
         most = whole_number(max_rows, "max_rows", 1, most=LARGEST)
         hashes = ", ".join(f"COALESCE(md5({text}), '-')" for text in texts)
-        hashed = f"md5(CONCAT('{fresh_key()}', md5(dphist_who), {hashes}, dphist_same))"
+        hashed = f"md5(CONCAT('{draw_key()}', md5(dphist_who), {hashes}, dphist_same))"
         kept = f"dphist_ranked\nWHERE dphist_place <= {most}"
         ranked = f""",
   -- Rows of one user and cell differ in their number alone.

@@ -18,7 +18,7 @@ from dphist.anonymized.adaptive_scan.refining import (
     make_walk,
     refined,
     smooth_drift,
-    solved,
+    solve_banded,
 )
 from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 
@@ -123,7 +123,7 @@ def dense(clues: list[Clue], size: int) -> tuple[np.ndarray, np.ndarray]:
 def test_banded_equations_are_solved_as_dense_ones() -> None:
     clues = some_clues()
     matrix, right = dense(clues, 7)
-    found = solved(clues, 7, 2)
+    found = solve_banded(clues, 7, 2)
     assert found is not None
     np.testing.assert_allclose(found.unknowns, np.linalg.lstsq(matrix, right)[0])
     inverse = np.linalg.inv(matrix.T @ matrix)
@@ -138,8 +138,8 @@ def test_banded_equations_are_solved_as_dense_ones() -> None:
 def test_equations_without_a_factor_have_no_solution() -> None:
     at = slice(0, 3)
     clue = Clue((at,), (np.array([1.0, 0.0, 1.0]),), np.ones(3), np.ones(3))
-    assert solved([clue], 3, 1) is None
-    assert solved([clue._replace(by=(np.full(3, np.inf),))], 3, 1) is None
+    assert solve_banded([clue], 3, 1) is None
+    assert solve_banded([clue._replace(by=(np.full(3, np.inf),))], 3, 1) is None
 
 
 def blocks_of(curve: np.ndarray, growth: float) -> np.ndarray:

@@ -27,7 +27,7 @@ from dphist.ranges.comparing.published.privelet import (
     inverse,
     privelet,
     sensitivity,
-    transformed,
+    transform,
 )
 from tests.support.benchmarks.shapes import real_shapes
 
@@ -50,7 +50,7 @@ def every_range(estimate: np.ndarray, counts: np.ndarray) -> list[float]:
 @pytest.mark.parametrize("bins", [1, 2, 3, 17])
 def test_errors_of_all_prefixes_and_ranges(bins) -> None:
     counts, estimate = made_up(bins), made_up(bins, seed=1) - 0.25
-    found = queries.squared_errors(counts, estimate)
+    found = queries.compute_squared_errors(counts, estimate)
     assert len(every_range(estimate, counts)) == bins * (bins + 1) // 2
     assert found["ranges"] == pytest.approx(np.mean(every_range(estimate, counts)))
     prefixes = [float((estimate[:hi] - counts[:hi]).sum() ** 2) for hi in range(1, bins + 1)]
@@ -64,7 +64,9 @@ def test_errors_of_rectangles() -> None:
         float((estimate - counts)[a:c, b:d].sum() ** 2)
         for (a, b), (c, d) in zip(lo.tolist(), hi.tolist(), strict=True)
     ]
-    assert queries.squared_errors(counts, estimate)["rectangles"] == pytest.approx(np.mean(errors))
+    assert queries.compute_squared_errors(counts, estimate)["rectangles"] == pytest.approx(
+        np.mean(errors)
+    )
     assert (lo >= 0).all()
     assert (lo < hi).all()
     assert hi.max(axis=0).tolist() == [12, 7]
@@ -84,8 +86,8 @@ class Summed:
 
 def test_answers_are_measured_as_bins_are() -> None:
     counts, estimate = made_up(30), made_up(30, seed=1)
-    of_bins = queries.squared_errors(counts, estimate)
-    of_answers = queries.squared_errors(counts, Summed(estimate))
+    of_bins = queries.compute_squared_errors(counts, estimate)
+    of_answers = queries.compute_squared_errors(counts, Summed(estimate))
     assert of_answers["prefixes"] == of_bins["prefixes"]
     assert of_answers["ranges"] == pytest.approx(of_bins["ranges"], rel=0.05)
     lo, hi = queries.random_ranges(3)
@@ -100,14 +102,14 @@ def test_answers_are_measured_as_bins_are() -> None:
 
 def test_coefficients_of_an_example() -> None:
     values = np.array([9.0, 3, 6, 2, 8, 4, 5, 7])
-    assert transformed(values).tolist() == [5.5, -0.5, 1, 0, 3, 2, 2, -1]
+    assert transform(values).tolist() == [5.5, -0.5, 1, 0, 3, 2, 2, -1]
     assert compute_weights((8,)).tolist() == [8, 8, 4, 4, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (16,), (4, 8), (2, 1, 4)])
 def test_coefficients_give_the_values_back(shape) -> None:
     values = made_up(*shape).astype(float)
-    assert inverse(transformed(values)) == pytest.approx(values)
+    assert inverse(transform(values)) == pytest.approx(values)
 
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (16,), (4, 8), (2, 1, 4)])
@@ -115,7 +117,7 @@ def test_one_record_changes_weighted_coefficients_by_the_sensitivity(shape) -> N
     for cell in np.ndindex(shape):
         one = np.zeros(shape)
         one[cell] = 1
-        changed = np.abs(compute_weights(shape) * transformed(one)).sum()
+        changed = np.abs(compute_weights(shape) * transform(one)).sum()
         assert changed == pytest.approx(sensitivity(shape))
     assert sensitivity(shape) == math.prod(int(math.log2(size)) + 1 for size in shape)
 

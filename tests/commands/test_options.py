@@ -18,9 +18,9 @@ from dphist.document.options import (
     Excludes,
     Needs,
     Option,
-    given_parameters,
     make_option,
     make_options,
+    read_given,
     whole,
 )
 from dphist.errors import ParameterError
@@ -55,7 +55,7 @@ def test_a_field_is_an_option() -> None:
     assert changed.meaning == "labels of a page, at most (default: 3)"
     assert make_options(Mine, but=["epsilon", "rounded", "law"]) == [size]
     given = Namespace(epsilon="1", size=None, rounded=False, law="round")
-    assert given_parameters(given, make_options(Mine), Mine) == {"epsilon": "1", "law": "round"}
+    assert read_given(given, make_options(Mine), Mine) == {"epsilon": "1", "law": "round"}
 
 
 def test_errors_name_the_option_that_was_given() -> None:

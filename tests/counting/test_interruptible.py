@@ -15,7 +15,7 @@ import pytest
 
 import dphist as dh
 from dphist.counting.engine.interruptible import interruptible
-from dphist.counting.engine.progress import of_query, reported
+from dphist.counting.engine.progress import of_query, report_progress
 
 # Hours of work, whose interruption DuckDB notices at once.
 ENDLESS = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE hash(a.range, b.range) = 1"
@@ -118,7 +118,7 @@ def test_progress_ends_with_a_stopped_query(connection) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         connection.execute(ENDLESS).fetchall()
 
-    with pytest.raises(KeyboardInterrupt), reported(of_query(connection), shown.append):
+    with pytest.raises(KeyboardInterrupt), report_progress(of_query(connection), shown.append):
         interruptible(connection, call)
     assert 1.0 not in shown
 

@@ -89,7 +89,7 @@ def test_every_engine_keeps_what_plain_python_keeps(
     engine: Engine, most: int, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for seed, salt in enumerate(SALTS):
-        monkeypatch.setattr(contributions, "fresh_key", lambda salt=salt: salt)
+        monkeypatch.setattr(contributions, "draw_key", lambda salt=salt: salt)
         rows = some_rows(seed)
         found = count(engine.make(table_of(rows), tmp_path), most)
         assert cells(found) == kept_in_python(rows, most, salt, engine.name)
@@ -102,7 +102,7 @@ def test_rows_without_a_user_as_chosen(
     engine: Engine, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is a user of its own, and decides nothing of others."""
-    monkeypatch.setattr(contributions, "fresh_key", lambda: SALTS[1])
+    monkeypatch.setattr(contributions, "draw_key", lambda: SALTS[1])
     rows = some_rows(2)
     lacking: list[Row] = [(None, "a", 1)] * 3 + [(None, "b", 4), (None, "elsewhere", 1)]
     frame = engine.make(table_of([*lacking[:2], *rows, *lacking[2:]]), tmp_path)
@@ -153,7 +153,7 @@ def test_a_user_adds_rows_that_differ_and_changes_no_others(
     most: int, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for salt in SALTS:
-        monkeypatch.setattr(contributions, "fresh_key", lambda salt=salt: salt)
+        monkeypatch.setattr(contributions, "draw_key", lambda salt=salt: salt)
         rows = some_rows(5, 90)
         whole = Counter(cells(count(table_of(rows), most)))
         for who in sorted({row[0] for row in rows}):

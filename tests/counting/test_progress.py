@@ -25,8 +25,8 @@ from dphist.counting.engine.progress import (
     NotebookDisplay,
     TerminalDisplay,
     in_words,
+    report_progress,
     report_to,
-    reported,
 )
 from dphist.counting.engine.spark import (
     _ConnectJobs,
@@ -119,7 +119,7 @@ def test_only_the_end_is_1(often: None) -> None:
         if len(seen) == 2:
             two.set()
 
-    with reported(lambda: Measured(1.0), note):
+    with report_progress(lambda: Measured(1.0), note):
         assert two.wait(60)
     assert seen[-1] == 1
     assert all(each < 1 for each in seen[:-1])
@@ -250,12 +250,12 @@ def test_a_terminal_that_is_gone_costs_nothing(often: None) -> None:
     display(Done(0.1))
     gone.close()
     display.close()
-    with reported(lambda: Measured(0.5), display):
+    with report_progress(lambda: Measured(0.5), display):
         time.sleep(0.02)
 
 
 def test_the_thread_ends_with_the_work(often: None) -> None:
-    with reported(lambda: Measured(0.5), lambda _: None):
+    with report_progress(lambda: Measured(0.5), lambda _: None):
         pass
     assert not any(each.name == "dphist-progress" for each in threading.enumerate())
 

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dphist.counting.binning.key_grid import KeyColumn, listed_search
+from dphist.counting.binning.key_grid import KeyColumn, make_listed_search
 from dphist.counting.binning.spark_keys import _expressions
 from dphist.counting.bounding.bounds import Cut
 from dphist.counting.engine.rows import SparkRows
@@ -92,7 +92,7 @@ def test_the_functions_that_cut_a_table_are_listed() -> None:
 
 def test_the_functions_that_find_a_cell_are_listed() -> None:
     """Or a caller's function could put the rows of a user anywhere."""
-    search = listed_search(KeyColumn("x", (300, 5)), pa.int8(), from_text=False)
+    search = make_listed_search(KeyColumn("x", (300, 5)), pa.int8(), from_text=False)
     value, place = _expressions(search, pa.int8(), "c0", 0, {})
     assert {"array_position", "get"} <= called_in(value + place) <= USED | {"cast"}
 

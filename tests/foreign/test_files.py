@@ -19,7 +19,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.commands.records import read_known_labels
 from dphist.errors import DphistError
-from dphist.lab.comparing.results import ComparedRow, read_earlier, text_of
+from dphist.lab.comparing.results import ComparedRow, format_text, read_earlier
 from dphist.lab.disclosure.about import read_about
 from dphist.ledger.document import make_document
 from dphist.parameters import decimal_text
@@ -327,7 +327,7 @@ COMPARED = ComparedRow(
     seconds=0.0625,
     parameters="",
 )
-RESULTS = text_of([COMPARED], {"format": 1, "delta": None})
+RESULTS = format_text([COMPARED], {"format": 1, "delta": None})
 
 
 @pytest.mark.verify

@@ -13,7 +13,7 @@ import dphist as dh
 from dphist.data.choosing import choose_labels
 from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
-from dphist.noise.inversion import checked_source
+from dphist.noise.inversion import check_source
 from dphist.noise.lazy import GUMBEL, LazyNoise
 
 PROFILE = dh.Profile.from_counts([9, 5, 5, 1])
@@ -85,13 +85,13 @@ def test_an_answer_of_another_length_is_refused_wherever_it_comes(name: str, wro
 
 
 def test_a_right_answer_is_handed_on() -> None:
-    draw = checked_source(random.Random(5).randbytes)
+    draw = check_source(random.Random(5).randbytes)
     expected = random.Random(5).randbytes
     assert [draw(size) for size in (0, 1, 7)] == [expected(size) for size in (0, 1, 7)]
 
 
 def test_nothing_else_reads_the_system_s_bytes() -> None:
-    """What takes a source, or else the system's bytes, takes both from `checked_source`."""
+    """What takes a source, or else the system's bytes, takes both from `check_source`."""
     package = Path(dh.__file__).parent
     naming = [path for path in package.rglob("*.py") if "urandom" in path.read_text()]
     assert naming == [package / "noise" / "inversion.py"]

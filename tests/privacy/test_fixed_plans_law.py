@@ -14,7 +14,7 @@ import dphist as dh
 from dphist.lab.bridges.dp_accounting import PLDAccountant
 from dphist.noise.gaussian_epsilon import gaussian_delta_above, gaussian_epsilon
 from dphist.privacy import loss_curve
-from dphist.privacy.loss_curve import compute_atoms, delta_above, mixed_epsilon
+from dphist.privacy.loss_curve import compute_atoms, delta_above, find_mixed_epsilon
 from dphist.privacy.losses import GeometricLoss
 
 HALF = Fraction(1, 2)
@@ -136,7 +136,7 @@ MIXED = [
 @pytest.mark.parametrize(("squared", "noises", "delta"), MIXED)
 def test_the_epsilon_is_the_smallest_and_no_smaller(squared, noises, delta) -> None:
     with mpmath.workdps(60):
-        found = mixed_epsilon(squared, tuple(noises), Fraction(delta))
+        found = find_mixed_epsilon(squared, tuple(noises), Fraction(delta))
         assert found is not None
         wanted = mpmath.mpf(delta)
         assert exact_delta(found, squared, noises) <= wanted
@@ -166,14 +166,14 @@ def test_the_gaussian_curve_is_bounded_on_both_sides_of_0(squared, epsilon) -> N
 
 def test_rounding_many_losses_costs_and_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
     noises = (GeometricLoss(Fraction(1, 10), 4, 5), GeometricLoss(Fraction(1, 7), 3, 5))
-    exact = mixed_epsilon(Fraction(1, 50), noises, Fraction(1, 10**6))
+    exact = find_mixed_epsilon(Fraction(1, 50), noises, Fraction(1, 10**6))
     bits = 128
     monkeypatch.setattr(loss_curve, "MOST_ATOMS", 300)
     atoms = compute_atoms(noises, bits)
     assert len(atoms) <= 300
-    mixed_epsilon.cache_clear()
-    rounded = mixed_epsilon(Fraction(1, 50), noises, Fraction(1, 10**6))
-    mixed_epsilon.cache_clear()
+    find_mixed_epsilon.cache_clear()
+    rounded = find_mixed_epsilon(Fraction(1, 50), noises, Fraction(1, 10**6))
+    find_mixed_epsilon.cache_clear()
     assert exact is not None
     assert rounded is not None
     assert exact < rounded < exact * Fraction(102, 100)
@@ -182,14 +182,14 @@ def test_rounding_many_losses_costs_and_costs_little(monkeypatch: pytest.MonkeyP
 def test_without_much_geometric_noise_it_is_the_gaussian_curve() -> None:
     squared, delta = Fraction(1, 30), Fraction(1, 10**6)
     alone = gaussian_epsilon(squared, delta)
-    with_little = mixed_epsilon(squared, (GeometricLoss(Fraction(1, 10**9)),), delta)
+    with_little = find_mixed_epsilon(squared, (GeometricLoss(Fraction(1, 10**9)),), delta)
     assert with_little is not None
     assert alone <= with_little <= alone * (1 + Fraction(1, 10**7))
 
 
 @pytest.mark.parametrize(("squared", "noises", "delta"), MIXED[:4])
 def test_it_is_what_dp_accounting_finds(squared, noises, delta) -> None:
-    found = mixed_epsilon(squared, tuple(noises), Fraction(delta))
+    found = find_mixed_epsilon(squared, tuple(noises), Fraction(delta))
     assert found is not None
     events = [
         dp_event.SelfComposedDpEvent(
@@ -207,15 +207,17 @@ def test_it_is_what_dp_accounting_finds(squared, noises, delta) -> None:
 
 
 def test_what_is_not_computed_is_none() -> None:
-    assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1), 5000),), HALF) is None
-    assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(2000)),), HALF) is None
-    assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(0)) is None
-    assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(1, 10**400)) is None
-    assert mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(9, 10)) == 0
+    assert find_mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1), 5000),), HALF) is None
+    assert find_mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(2000)),), HALF) is None
+    assert find_mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(0)) is None
+    assert (
+        find_mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(1, 10**400)) is None
+    )
+    assert find_mixed_epsilon(Fraction(0), (GeometricLoss(Fraction(1)),), Fraction(9, 10)) == 0
     # With as many rates as half of all steps, no step would be left to round a loss to.
     for many in (1024, 1030):
         rates = tuple(GeometricLoss(Fraction(many + n, 10**7)) for n in range(many))
-        assert mixed_epsilon(Fraction(0), rates, Fraction(1, 10**6)) is None
+        assert find_mixed_epsilon(Fraction(0), rates, Fraction(1, 10**6)) is None
 
 
 # --- fixed_plans, Lemma 2: what is released has at most the delta that is stated

@@ -360,9 +360,9 @@ def test_both_steps_of_a_payment_hold_the_lock() -> None:
 
 def test_a_key_has_128_bits() -> None:
     """Planted: a key of one byte, under which 1 in 256 runs makes the same choices."""
-    from dphist.counting.bounding.bounds import fresh_key
+    from dphist.counting.bounding.bounds import draw_key
 
-    keys = [fresh_key() for _ in range(200)]
+    keys = [draw_key() for _ in range(200)]
     assert {len(key) for key in keys} == {32}
     assert len(set(keys)) == 200
     for place in range(32):

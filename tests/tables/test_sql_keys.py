@@ -126,7 +126,7 @@ def test_a_user_changes_the_counts_by_no_more_than_the_bound(
     execute: Callable[[str], Any], dialect: str, max_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Repeated rows, missing values and values that are not listed count as rows, too."""
-    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "5e" * 16)
+    monkeypatch.setattr("dphist.sql.draw_key", lambda: "5e" * 16)
     found = []
     for rows in (OTHERS, OWN[:4] + OTHERS + OWN[4:]):
         hold(execute, rows, TWO)
@@ -144,7 +144,7 @@ def test_rows_are_kept_evenly(
     execute: Callable[[str], Any], dialect: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of three equal rows and one other, one row in four is the other, for each user alone."""
-    monkeypatch.setattr("dphist.sql.fresh_key", lambda: "3c" * 16)
+    monkeypatch.setattr("dphist.sql.draw_key", lambda: "3c" * 16)
     users = 2000
     hold(execute, [(f"u{n}", row, n) for n in range(users) for row in "xxxy"], TWO)
     keys = {"a": ["x", "y"], "b": range(users)}

@@ -6,7 +6,7 @@ from dphist.commands.options import JSON, OVERWRITE, QUIET, argument
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_inputs, check_outputs, say_written
 from dphist.document.options import Command, OneOf, Option, decimal
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.release.release import Release
 from dphist.report.difference import difference
 from dphist.signals import ignore_signals
@@ -20,7 +20,7 @@ def _diff(options: argparse.Namespace) -> None:
     before, after = (Release.load(path) for path in inputs)
     found = difference(before, after, level=options.level)
     if paths:
-        with staged_outputs() as staged:
+        with stage_outputs() as staged:
             staged.write(options.output, found.to_html(), replace=options.overwrite)
     if options.json:
         say(found.to_json())

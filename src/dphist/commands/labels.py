@@ -32,9 +32,9 @@ from dphist.document.options import (
     Option,
     Table,
     find_default,
-    given_parameters,
     make_option,
     make_options,
+    read_given,
     whole,
 )
 from dphist.document.reading_options import READING, WIDE, get_files, name_wide_columns
@@ -372,7 +372,7 @@ _TOP = [
 
 def _top(options: argparse.Namespace) -> None:
     _check_data(options)
-    own = given_parameters(options, options.command.options, TopLabels)
+    own = read_given(options, options.command.options, TopLabels)
     cost = {"epsilon": options.epsilon, "delta": options.delta}
     _release_or_quote(calibrate(TopLabels, **own | cost | _read_bounds(options)), options)
 
@@ -442,7 +442,7 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
             DiscoverLabels, max_labels=_read_bounds(options)["max_labels"], **cost
         )
         return labels
-    parameters = given_parameters(options, options.command.options, ThresholdHistogram)
+    parameters = read_given(options, options.command.options, ThresholdHistogram)
     parameters |= cost | _read_bounds(options)
     if options.weight is not None:
         parameters["step"] = options.weight.step

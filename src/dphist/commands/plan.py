@@ -14,7 +14,7 @@ from dphist.commands.records import read_known_labels
 from dphist.document.options import Command, Option, Table
 from dphist.document.planning import Planning, several
 from dphist.errors import phrase
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.planning.declared import list_examples, planned_kinds
 from dphist.planning.document import make_document, table_csv
 from dphist.planning.make import plan
@@ -55,7 +55,7 @@ def _plan(options: argparse.Namespace) -> None:
     }
     unit = None if options.unit is None else read_unit(options.unit)
     made = plan(options.kind, unit=unit, **asked)
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         for kind, path in paths.items():
             staged.write(path, _format_plan(kind, made), replace=options.overwrite)
         staged.commit()

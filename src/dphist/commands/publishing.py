@@ -20,7 +20,7 @@ from dphist.counting.engine.progress import ERASED, Report, open_display
 from dphist.counting.reading.paths import find_files
 from dphist.document.blocks import Document
 from dphist.errors import DphistError, OutputFileError, phrase
-from dphist.files import check_distinct, check_output_path, staged_outputs
+from dphist.files import check_distinct, check_output_path, stage_outputs
 from dphist.privacy import ApproxDP
 from dphist.release.release import Release
 from dphist.report import make_json, report_html, shown_as, summary_text
@@ -217,7 +217,7 @@ def publish(
         written = "interrupted; the release may have been printed in part"
     published = False
     try:
-        with staged_outputs() as staged:
+        with stage_outputs() as staged:
             for kind, path in paths.items():
                 content = make_content(release, kind, options)
                 staged.write(path, content, replace=options.overwrite)

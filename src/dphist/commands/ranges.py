@@ -27,9 +27,9 @@ from dphist.document.options import (
     Needs,
     OneOf,
     Option,
-    given_parameters,
     make_option,
     make_options,
+    read_given,
     split_parts,
 )
 from dphist.document.reading_options import READING, get_files
@@ -224,7 +224,7 @@ def _mechanism(
     """Return the mechanism, of this budget and sensitivity; the choice looks at options alone."""
     # By docs/guides/ranges.md the adaptive tree has the lowest error.
     chosen = _CHOSEN.get(options.mechanism, AdaptiveTree)
-    given = given_parameters(options, options.command.options, AdaptiveTree)
+    given = read_given(options, options.command.options, AdaptiveTree)
     for name in given:
         if name not in read_meanings(chosen):
             auto, adaptive = (Argument("mechanism", each) for each in ("auto", "adaptive"))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.noise.inversion import Source, checked_source
+from dphist.noise.inversion import Source, check_source
 
 _BYTES = 8  # of randomness per label; ties are rare, and are drawn again
 
@@ -40,7 +40,7 @@ def choose_labels(starts: IntArray, most: int, source: Source | None = None) -> 
     keep = np.ones(int(starts[-1]), np.bool_)
     if not large.any():
         return keep
-    draw = checked_source(source)
+    draw = check_source(source)
     sizes = lengths[large]
     firsts = compute_starts(sizes)
     owners = np.repeat(np.arange(len(sizes)), sizes)

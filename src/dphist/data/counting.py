@@ -29,9 +29,9 @@ from dphist.counting.reading.gate import Reading
 from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp
 from dphist.data.partial import Partial, make_partial
-from dphist.data.weight import Weight, steps_of
+from dphist.data.weight import Weight, count_steps
 from dphist.errors import DataError, ParameterError, phrase
-from dphist.noise.inversion import Source, checked_source
+from dphist.noise.inversion import Source, check_source
 from dphist.privacy.unit import PrivacyUnit, unit_of_users
 
 _KEY_BYTES = 16
@@ -76,7 +76,7 @@ class Counting:
         """
         bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
         if self.weight is not None:
-            bounds = replace(bounds, max_count=steps_of(bounds.max_count, self.weight.step))
+            bounds = replace(bounds, max_count=count_steps(bounds.max_count, self.weight.step))
             weighing = self.weight.weighing()
             return count_labels(
                 self.frame, self._names, bounds, key=key, weighing=weighing, **self.reading
@@ -262,4 +262,4 @@ def to_label_array(labels: Any, label_type: pa.DataType | None) -> Any:
 
 def _draw_key(source: Source | None) -> str | None:
     """Return the key of a choice that a test draws; None has the operating system draw it."""
-    return None if source is None else checked_source(source)(_KEY_BYTES).hex()
+    return None if source is None else check_source(source)(_KEY_BYTES).hex()

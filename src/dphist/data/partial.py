@@ -29,7 +29,7 @@ from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp, read_sums
 from dphist.data.other_than import OTHER
 from dphist.errors import DataError, InputFileError, ParameterError
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.foreign import read_json
 from dphist.privacy import PrivacyUnit
 
@@ -111,7 +111,7 @@ class Partial:
         """
         content = io.BytesIO()
         pq.write_table(self.to_arrow(), content, compression="zstd", write_page_checksum=True)
-        with staged_outputs() as outputs:
+        with stage_outputs() as outputs:
             outputs.write(path, content.getvalue(), private=True)
 
     @classmethod

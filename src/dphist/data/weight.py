@@ -150,14 +150,14 @@ def check_steps(records: int, step: Fraction, name: str, most: int) -> None:
     ------
     ParameterError
     """
-    if steps_of(records, step) > most:
+    if count_steps(records, step) > most:
         raise ParameterError(name, f"must be at most {most:,} steps of weights", "widen the step")
 
 
-def steps_of(records: int, step: Fraction | None) -> int:
+def count_steps(records: int, step: Fraction | None) -> int:
     """Return a number of records in steps.
 
-    >>> steps_of(20, Fraction(1, 100)), steps_of(20, None)
+    >>> count_steps(20, Fraction(1, 100)), count_steps(20, None)
     (2000, 20)
     """
     return records if step is None else int(records / step)

@@ -174,7 +174,7 @@ class Case(ABC):
             lambda epsilon, _: self.make(mechanism, epsilon, **values),
             color,
             dashed,
-            shown_parameters(mechanism, values),
+            format_parameters(mechanism, values),
         )
 
 
@@ -282,7 +282,7 @@ def given_to(
     return found
 
 
-def shown_parameters(mechanism: Callable[..., Any], values: Mapping[str, Any]) -> str:
+def format_parameters(mechanism: Callable[..., Any], values: Mapping[str, Any]) -> str:
     """Return the parameters as text, in the order of their names."""
     every = {**_fixed(mechanism), **values}
     return ", ".join(f"{name}={every[name]!r}" for name in sorted(every))

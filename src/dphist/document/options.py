@@ -266,7 +266,7 @@ def _read_meanings(mechanism: type) -> "dict[str, Meaning]":
     return read_meanings(mechanism)
 
 
-def given_parameters(options: Any, table: Sequence[Option], mechanism: type) -> dict[str, Any]:
+def read_given(options: Any, table: Sequence[Option], mechanism: type) -> dict[str, Any]:
     """Return the parameters of a mechanism that were given, by their names."""
     known = _read_meanings(mechanism)
     return {

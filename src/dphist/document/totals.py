@@ -226,16 +226,16 @@ class Stated:
     @property
     def rounded(self) -> dict[str, float | str]:
         """The parameters by name, each rounded up to six digits; a tiny delta is text."""
-        return {name: rounded_up(value) for name, value in self.exact.items()}
+        return {name: round_up(value) for name, value in self.exact.items()}
 
 
-def rounded_up(number: Fraction) -> float | str:
+def round_up(number: Fraction) -> float | str:
     """Round up to a number of six digits that JSON and YAML can hold.
 
     The digits that a file shows are at least the number, as a float means its shortest decimal. A
     number too small for a float is text.
 
-    >>> rounded_up(Fraction(1, 3)), rounded_up(Fraction(1, 10)), rounded_up(Fraction(1, 10**400))
+    >>> round_up(Fraction(1, 3)), round_up(Fraction(1, 10)), round_up(Fraction(1, 10**400))
     (0.333334, 0.1, '1e-400')
     """
     shortest = up(number, _DIGITS)

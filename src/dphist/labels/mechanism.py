@@ -14,7 +14,7 @@ from dphist.labels.answers import NoiseAnswers
 from dphist.labels.measuring import LARGEST_COUNT, LabelsMeasuring
 from dphist.labels.sums import SumAnswers
 from dphist.mechanism import ExpectedError, Intervals, Meaning, check_kind
-from dphist.parameters import Exact, checked_level, positive_delta, whole_number
+from dphist.parameters import Exact, check_level, positive_delta, whole_number
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
@@ -123,7 +123,7 @@ class LabelsMechanism(LabelsMeasuring):
         labels : how many counts are added, each with noise of its own.
         level : with this probability, at least.
         """
-        checked_level(level)
+        check_level(level)
         whole_number(labels, "labels", 1)
         return math.inf
 

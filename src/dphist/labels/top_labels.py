@@ -22,7 +22,7 @@ from dphist.labels.mechanism import (
 from dphist.mechanism import parameter
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.lazy import LARGEST_SCALE
-from dphist.parameters import Exact, checked_level, optional_whole, privacy_parameter, whole_number
+from dphist.parameters import Exact, check_level, optional_whole, privacy_parameter, whole_number
 from dphist.privacy.as_text import down, plain
 from dphist.release.mechanisms import savable
 from dphist.sentence import Sentence
@@ -102,7 +102,7 @@ class TopLabels(TopLabelsMeasuring, LabelsMechanism):
 
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
-        checked_level(chance, "chance")
+        check_level(chance, "chance")
         # The difference of two Gumbel variables is logistic.
         over = float(self.noise_scale) * math.log(chance / (1 - chance))
         return math.ceil(float(self.threshold) + over)

@@ -26,7 +26,7 @@ from dphist.mechanism import parameter
 from dphist.noise.gaussian_epsilon import gaussian_epsilon
 from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.magnitude import gaussian_half_width
-from dphist.parameters import Exact, checked_level, privacy_parameter, probability, whole_number
+from dphist.parameters import Exact, check_level, privacy_parameter, probability, whole_number
 from dphist.privacy import MOST_RELEASES
 from dphist.privacy.as_text import down, plain
 from dphist.release.mechanisms import savable
@@ -116,7 +116,7 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
     def likely_count(self, chance: float) -> int:
         """Return how far above the next count a label is released with this probability."""
         # The difference of two normal variables is normal.
-        normal = float(ndtri(checked_level(chance, "chance")))
+        normal = float(ndtri(check_level(chance, "chance")))
         over = math.sqrt(2) * float(self.noise_scale) * normal
         return math.ceil(float(self.threshold) + over)
 

@@ -4,7 +4,7 @@ from dphist.errors import Argument, ParameterError
 from dphist.ledger import entries as actions
 from dphist.ledger.book import Account, find_account
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import checked_words
+from dphist.ledger.charging import check_words
 from dphist.ledger.payments import Payments
 from dphist.ledger.periods import read_renewal
 from dphist.ledger.stores.transaction import Transaction
@@ -27,16 +27,16 @@ def make_account(
     ----------
     parameter : that names the account, for errors.
     """
-    checked_words(name, parameter)
-    words = checked_words(dataset, "dataset", empty=True)
+    check_words(name, parameter)
+    words = check_words(dataset, "dataset", empty=True)
     return Account(name, as_unit(unit), budget, words, renew=read_renewal(renew))
 
 
 def close(payments: Payments, name: str, note: str) -> None:
     """Add the entry that closes an account."""
     content = {
-        "account": checked_words(name, "name"),
-        "note": checked_words(note, "note", empty=True),
+        "account": check_words(name, "name"),
+        "note": check_words(note, "note", empty=True),
     }
     payments.append(actions.CLOSED, content)
 
@@ -50,7 +50,7 @@ def set_cap(
     account: str | None,
 ) -> None:
     """Add the entry that sets a cap in an account, or lifts it; see `Ledger.allow`."""
-    holder = checked_words(by, "by")
+    holder = check_words(by, "by")
     if delta is not None and epsilon is None and rho is None:
         raise ParameterError(
             "epsilon",

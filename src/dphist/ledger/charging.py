@@ -386,7 +386,7 @@ def mechanism_in_words(mechanism: Any) -> dict[str, Any]:
     return found
 
 
-def checked_words(text: object, name: str, *, empty: bool = False) -> str:
+def check_words(text: object, name: str, *, empty: bool = False) -> str:
     """Return words of a user that an entry keeps: one line, a name or a note that may be empty."""
     longest = _LONGEST_NOTE if empty else _LONGEST_NAME
     if not isinstance(text, str) or len(text) > longest or not text.isprintable():

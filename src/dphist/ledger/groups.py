@@ -56,7 +56,7 @@ class Groups:
         """
         if not isinstance(data, Mapping) or not data:
             raise ParameterError("data", "must be a dictionary from the value of each group to it")
-        names = [_checked_name(name) for name in data]
+        names = [_check_name(name) for name in data]
         if len({_as_compared(name) for name in names}) != len(names):
             raise ParameterError(
                 "data", "must not declare two groups with one value", "give each a value of its own"
@@ -152,7 +152,7 @@ def _largest_guarantee(guarantees: list[Guarantee]) -> Guarantee:
     return ApproxZCDP(rho, delta, unit) if delta else ZCDP(rho, unit)
 
 
-def _checked_name(name: object) -> str:
+def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise ParameterError("data", "must name each group by one line of text")
     if len(name) > _LONGEST_NAME:

@@ -27,7 +27,7 @@ from dphist.ledger.balance import (
 )
 from dphist.ledger.book import Account, Charge, check_not_renewed, find_charge
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import check_one_step, checked_words
+from dphist.ledger.charging import check_one_step, check_words
 from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry
 from dphist.ledger.groups import Groups, read_texts
@@ -114,7 +114,7 @@ class Ledger:
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
         opened = make_account(account, budget, unit, dataset, renew, "account")
         if name is not None:
-            checked_words(name, "name")
+            check_words(name, "name")
         signer = signer_from(signing_key)
 
         def begin(tables: Transaction) -> None:
@@ -333,7 +333,7 @@ class Ledger:
 
     def cancel(self, key: str) -> None:
         """Give back what was reserved. A charge cannot be canceled: it may have looked at data."""
-        self._payments.append(actions.CANCELED, {"key": checked_words(key, "key")})
+        self._payments.append(actions.CANCELED, {"key": check_words(key, "key")})
         LOG.info("%s: the reservation %r was canceled", self.name, key)
 
     def can_afford(
@@ -487,19 +487,19 @@ class Ledger:
     def balance(self, account: str | None = None, by: str | None = None) -> Balance:
         """Return what an account, or the cap of a person in it, has left and has spent."""
         if by is not None:
-            checked_words(by, "by")
+            check_words(by, "by")
         with self._payments.reading() as tables:
             return find_balance(tables, self._payments.one(tables, account), by)
 
     def find(self, key: str) -> Charge:
         """Return what is known of a key; LedgerError if nothing is."""
-        checked_words(key, "key")
+        check_words(key, "key")
         with self._payments.reading() as tables:
             return find_charge(tables, key)
 
     def check_reservation(self, key: str) -> None:
         """Refuse a key that is reserved and pays no more, as its month is over; LedgerError."""
-        checked_words(key, "key")
+        check_words(key, "key")
         with self._payments.reading() as tables:
             charge = find_charge(tables, key)
             if charge.state == actions.RESERVED:
@@ -518,7 +518,7 @@ class Ledger:
         return {name: _read_stored(text, key) for name, text in texts.items()}
 
     def _stored_text(self, key: str) -> str:
-        checked_words(key, "key")
+        check_words(key, "key")
         with self._payments.reading() as tables:
             charge = find_charge(tables, key)
             text = tables.release_text(key)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries as actions
 from dphist.ledger.book import Charge, MemoryTables, find_account
-from dphist.ledger.charging import Quote, check_budget, checked_words
+from dphist.ledger.charging import Quote, check_budget, check_words
 from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry, digest
 from dphist.ledger.groups import to_text
@@ -61,9 +61,9 @@ class Payments:
         ----------
         again : whether a key that was charged and is not finished may be used on: of a stream.
         """
-        checked_words(by, "by")
-        checked_words(key, "key")
-        checked_words(note, "note", empty=True)
+        check_words(by, "by")
+        check_words(key, "key")
+        check_words(note, "note", empty=True)
 
         unit = data.protected
         ready = self._quote_from_seen(mechanism, unit, account, data.about)
@@ -99,7 +99,7 @@ class Payments:
             entry = self.add(tables, action, content)
             return None, entry
 
-        stored, entry = self.write(pay, Prefetch(key, by, _checked_names(account)))
+        stored, entry = self.write(pay, Prefetch(key, by, _check_names(account)))
         if entry is not None:
             LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
         return stored, entry
@@ -108,7 +108,7 @@ class Payments:
         self, mechanism: Any, unit: DataUnit, account: Accounts, about: str
     ) -> Quote | None:
         """Return a quote from the accounts as they were seen last, without the ledger's lock."""
-        names = _checked_names(account) or tuple(self._seen.accounts)
+        names = _check_names(account) or tuple(self._seen.accounts)
         if account is None and len(names) != 1:
             return None
         last, asked, quote = self._quote
@@ -239,7 +239,7 @@ class Payments:
             if len(known) != 1:
                 raise ParameterError("account", "must be given: the ledger has several, or none")
             return known
-        names = _checked_names(account) or ()
+        names = _check_names(account) or ()
         for name in names:
             find_account(tables, name)
         return list(names)
@@ -269,13 +269,13 @@ def check_signer(tables: Transaction, signer: Signer | None) -> None:
         )
 
 
-def _checked_names(account: Accounts) -> tuple[str, ...] | None:
+def _check_names(account: Accounts) -> tuple[str, ...] | None:
     """Return the accounts that a caller names; None for the only one."""
     if account is None:
         return None
     names = tuple(account) if isinstance(account, list | tuple) else (account,)
     for name in names:
-        checked_words(name, "account")
+        check_words(name, "account")
     if not names or len(set(names)) != len(names):
         raise ParameterError("account", "must name each account once")
     return names

@@ -9,7 +9,7 @@ from typing import Any
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries
 from dphist.ledger.book import find_account, find_charge
-from dphist.ledger.charging import checked_words, mechanism_in_words
+from dphist.ledger.charging import check_words, mechanism_in_words
 from dphist.ledger.entries import Entry
 from dphist.ledger.payments import Payments
 from dphist.privacy import PrivacyUnit
@@ -74,7 +74,7 @@ def check_beginning(
 
 def _has_paid(payments: Payments, key: str) -> bool:
     """Whether a key was charged; a reservation does not pay for a state that is there."""
-    checked_words(key, "key")
+    check_words(key, "key")
     with payments.reading() as tables:
         charge = tables.charge(key)
         return charge is not None and charge.state == entries.CHARGED

@@ -28,7 +28,7 @@ MORE_BYTES = 8
 _MOST = 2**40  # samples: far more than fit in memory, far fewer than NumPy's limit
 
 
-def checked_source(source: Source | None) -> Source:
+def check_source(source: Source | None) -> Source:
     """Return the operating system's randomness, or a caller's source that is checked at each call.
 
     NumPy repeats a single word for all samples, and a whole number is read from any number of
@@ -57,7 +57,7 @@ def sample_shape(
     """Return an array of shape `size`, filled by `sample(length, source)`."""
     sides = size if isinstance(size, tuple) else (size,)
     shape = [whole_number(side, "size", 0, _MOST) for side in sides]
-    return sample(math.prod(shape), checked_source(source)).reshape(shape)
+    return sample(math.prod(shape), check_source(source)).reshape(shape)
 
 
 def count_thresholds_above(tail: Tail, word: int, bits: int, source: Source, guess: int = 0) -> int:

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from dphist.arrays import BoolArray, FloatArray, WordArray
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative, normal_two_sided_tail
-from dphist.noise.inversion import Source, checked_source
+from dphist.noise.inversion import Source, check_source
 
 LARGEST_SCALE = 2**56
 """Maximum noise scale: larger noise would hide every int64 count."""
@@ -117,7 +117,7 @@ class LazyNoise:
         source: Source | None = None,
     ) -> None:
         self._law, self._scale, self._centers = law, scale, centers
-        self._source = checked_source(source)
+        self._source = check_source(source)
         drawn = np.frombuffer(self._source(_MORE_BYTES * len(centers)), "<u8")
         words = drawn.astype(np.uint64, copy=False)
         # The bits of each U drawn so far: as an integer, and their number.

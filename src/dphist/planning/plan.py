@@ -18,7 +18,7 @@ from dphist.planning.criteria import Criterion, criterion
 from dphist.planning.declared import find_columns, find_planning, planned_kinds
 from dphist.privacy import PrivacyUnit
 from dphist.release.document import (
-    checked_document,
+    check_document,
     checksum,
     is_later,
     read_document,
@@ -118,7 +118,7 @@ class Plan(Tabular):
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Plan":
         """Read a plan from the text of `to_json`; error messages use `name`."""
-        content = checked_document(text, name, "plan", FORMAT_VERSION, "make the plan again")
+        content = check_document(text, name, "plan", FORMAT_VERSION, "make the plan again")
         plan: Plan | None
         try:
             kind, columns = content["kind"], tuple(content["columns"])

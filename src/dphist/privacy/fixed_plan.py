@@ -25,7 +25,7 @@ from dphist.privacy.guarantees import (
     find_delta,
     find_rho,
 )
-from dphist.privacy.loss_curve import mixed_epsilon
+from dphist.privacy.loss_curve import find_mixed_epsilon
 from dphist.privacy.losses import (
     GaussianLoss,
     GeometricLoss,
@@ -158,7 +158,7 @@ class FixedPlan:
             return known
         try:
             if noises:
-                return [*known, (mixed_epsilon(squared, noises, left), "losses")]
+                return [*known, (find_mixed_epsilon(squared, noises, left), "losses")]
             return [*known, (gaussian_epsilon(squared, left), "gaussian")]
         except ParameterError:  # beyond what is computed exactly; rhos are not
             return known

@@ -37,7 +37,7 @@ Atoms = list[tuple[Fraction, int]]
 
 
 @functools.lru_cache(maxsize=1024)
-def mixed_epsilon(
+def find_mixed_epsilon(
     squared: Fraction, noises: tuple[GeometricLoss, ...], delta: Fraction
 ) -> Fraction | None:
     """Return an epsilon, of 12 digits, at which all this noise together has at most this delta.

@@ -227,7 +227,7 @@ def guesswork(profile: Diagram, alpha: Fraction) -> Guesswork:
     """
     if profile.total == 0:
         return Guesswork(0.0, 0.0, 0.0)
-    counts, ends, records = _cumulated(profile)
+    counts, ends, records = _accumulate(profile)
     wanted = -(-alpha.numerator * profile.total // alpha.denominator)  # exact, rounded up
     block = int(np.searchsorted(records, wanted)) - 1  # the last block tried, perhaps in part
     into = -(-(wanted - int(records[block])) // int(counts[block]))
@@ -241,7 +241,7 @@ def guesswork(profile: Diagram, alpha: Fraction) -> Guesswork:
     return Guesswork(float(last), opened, (1 - opened) * last + spent)
 
 
-def _cumulated(profile: Diagram) -> tuple[IntArray, IntArray, IntArray]:
+def _accumulate(profile: Diagram) -> tuple[IntArray, IntArray, IntArray]:
     """Return counts descending (c,), and cumulative labels and records, from 0, (c+1,) each."""
     counts, prevalences = profile.counts[::-1], profile.prevalences[::-1]
     ends = np.append(0, np.cumsum(prevalences))
@@ -249,7 +249,7 @@ def _cumulated(profile: Diagram) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _records_of_top(profile: Diagram, tries: IntArray) -> IntArray:
-    counts, ends, records = _cumulated(profile)
+    counts, ends, records = _accumulate(profile)
     block = np.searchsorted(ends, tries, side="right") - 1
     each = np.append(counts, 0)[block]  # past the last label there is nothing
     top: IntArray = records[block] + (np.minimum(tries, ends[-1]) - ends[block]) * each

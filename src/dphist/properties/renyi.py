@@ -93,7 +93,7 @@ def renyi_entropy(
     ['1.0000', '1.5850']
     """
     profile, unit_nats = get_histogram(source), math.log(logarithm_base(base))
-    exact = _checked_order(order)
+    exact = _check_order(order)
     chosen = _method_for(exact, method)
     if exact is not None and float(exact) == 1:
         return entropy(source, method=_SHANNON[method], base=base, resamples=resamples)
@@ -166,7 +166,7 @@ def log_power_weights(counts: IntArray, n: int, order: int) -> FloatArray:
     return logs
 
 
-def _checked_order(order: Exact) -> Fraction | None:
+def _check_order(order: Exact) -> Fraction | None:
     """Return the order; None stands for infinity."""
     if isinstance(order, float) and order == math.inf:
         return None

@@ -94,7 +94,7 @@ class Budget:
             )
 
 
-def checked_guarantee(
+def check_guarantee(
     epsilon: Exact | None, rho: Exact | None, unit: PrivacyUnit = ONE_RECORD
 ) -> PureDP | ZCDP:
     """Return the guarantee for exactly one of epsilon and rho."""

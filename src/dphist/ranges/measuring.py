@@ -19,7 +19,7 @@ from dphist.ranges.adaptive_tree.dyadic import DyadicShape
 from dphist.ranges.adaptive_tree.exploration import Explorer, Rules
 from dphist.ranges.adaptive_tree.inference import Measured
 from dphist.ranges.adaptive_tree.path_budget import UNITS, PathBudget
-from dphist.ranges.budget import Budget, checked_guarantee, find_budget
+from dphist.ranges.budget import Budget, check_guarantee, find_budget
 from dphist.ranges.counts import Counts, load_counts
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers, RangeHistogram
@@ -59,7 +59,7 @@ class RangesMeasuring(MechanismBase):
     @property
     def _stated(self) -> PureDP | ZCDP:
         """The guarantee by the parameters alone."""
-        return checked_guarantee(self.epsilon, self.rho, self._unit)
+        return check_guarantee(self.epsilon, self.rho, self._unit)
 
     @property
     def _rho_of_noise(self) -> Fraction | None:

@@ -15,7 +15,7 @@ from dphist.noise.law import ROUNDED, Drawing, NoiseLaw
 from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, PureDP
-from dphist.ranges.budget import checked_guarantee
+from dphist.ranges.budget import check_guarantee
 from dphist.ranges.measuring import Noisy, RangesMeasuring
 from dphist.ranges.reference import random_boxes, uneven
 from dphist.release.range_histogram import Answers, RangeHistogram
@@ -165,19 +165,19 @@ class RangesMechanism(RangesMeasuring):
         self, epsilon: Exact | None, rho: Exact | None, bins: Any, sensitivity: int
     ) -> None:
         """Check and set the fields that all mechanisms have."""
-        held = checked_guarantee(epsilon, rho)
+        held = check_guarantee(epsilon, rho)
         self._hold(
             epsilon=held.epsilon if isinstance(held, PureDP) else None,
             rho=held.rho if isinstance(held, ZCDP) else None,
-            bins=checked_bins(bins),
+            bins=check_bins(bins),
             sensitivity=whole_number(sensitivity, "sensitivity", 1),
         )
 
 
-def checked_bins(bins: Any) -> tuple[int, ...]:
+def check_bins(bins: Any) -> tuple[int, ...]:
     """Return the number of bins of each axis.
 
-    >>> checked_bins(4096), checked_bins((256, 256))
+    >>> check_bins(4096), check_bins((256, 256))
     ((4096,), (256, 256))
     """
     sizes = tuple(bins) if isinstance(bins, tuple | list) else (bins,)

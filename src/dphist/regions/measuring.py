@@ -18,7 +18,7 @@ from dphist.data.regional_profile import RegionalProfile, state_bounds
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import provenance_of_unit
 from dphist.noise import Source
-from dphist.noise.inversion import checked_source
+from dphist.noise.inversion import check_source
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
 
@@ -180,7 +180,7 @@ class ScannedLeavesMeasuring(AnonymizedMeasuring):
         that its floating point decides no guarantee.
         """
         shares = np.maximum(np.array(self.sizes, np.float64), 1)
-        seed = checked_source(source)(16)
+        seed = check_source(source)(16)
         random = np.random.default_rng(int.from_bytes(seed, "big"))
         turns = random.choice(len(shares), _TURNS, p=shares / shares.sum())
         places = np.argsort(turns, kind="stable")  # those of a leaf stand together, ascending

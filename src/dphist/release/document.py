@@ -46,7 +46,7 @@ def read_document(path: str | Path, kind: str) -> str:
         raise ReleaseFileError(f"{problem}: {error}") from None
 
 
-def checked_format(text: str, name: str, kind: str, version: int) -> dict[str, Any]:
+def check_format(text: str, name: str, kind: str, version: int) -> dict[str, Any]:
     """Return a document's content if it is of this format, and of no later version.
 
     Parameters
@@ -77,14 +77,14 @@ def checked_format(text: str, name: str, kind: str, version: int) -> dict[str, A
     return content
 
 
-def checked_document(
+def check_document(
     text: str, name: str, kind: str, version: int, remedy: str, *, oldest: int | None = None
 ) -> dict[str, Any]:
     """Return the content of `with_checksum` if it is complete, unedited and of such a version.
 
     Parameters
     ----------
-    text, name, kind, version : as for `checked_format`.
+    text, name, kind, version : as for `check_format`.
     remedy : what to say after "was changed after it was written; ".
     oldest : version that is read (default: the latest alone).
 
@@ -93,7 +93,7 @@ def checked_document(
     ReleaseFileError
         If it is not.
     """
-    content = checked_format(text, name, kind, version)
+    content = check_format(text, name, kind, version)
     stated = content.pop("checksum", None)
     found, first = content.get("format_version"), version if oldest is None else oldest
     if type(found) is not int or not first <= found <= version or stated != checksum(content):
@@ -110,7 +110,7 @@ def unreadable(content: dict[str, Any], name: str, kind: str) -> ReleaseFileErro
 
     Parameters
     ----------
-    content, name, kind : as for `checked_format`.
+    content, name, kind : as for `check_format`.
     """
     if is_later(content):
         wanted = ".".join(map(str, _numbers(content.get("library_version"))))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.parameters import checked_level
+from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.released import Released
 
@@ -106,7 +106,7 @@ class LabelSums(Released):
         if means and not held.has_means:
             raise UnsupportedError("a mean needs counts of users: count them with max_count=1")
         read = held.means if means else held.sums
-        return read(self._sums[of][rows], counts[rows], checked_level(level))
+        return read(self._sums[of][rows], counts[rows], check_level(level))
 
     def _estimate(
         self, label: Any, of: str | None, level: float, *, means: bool

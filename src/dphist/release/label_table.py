@@ -13,7 +13,7 @@ from dphist.arrays import AnyArray, IntArray
 from dphist.counting.reading.columns import is_key_type
 from dphist.data.weight import read_step, to_records, to_unit
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.parameters import checked_level, decimal_text, whole_number
+from dphist.parameters import check_level, decimal_text, whole_number
 from dphist.release.document import read_whole_numbers
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.label_sums import Answering, LabelSums
@@ -172,7 +172,7 @@ class LabelTable(LabelSums):
         UnsupportedError
             If labels were released without counts, or the table was made by hand.
         """
-        return self._bounds([label], checked_level(level))
+        return self._bounds([label], check_level(level))
 
     def sum(self, labels: Any, level: float = 0.95, *, of: str | None = None) -> IntervalEstimate:
         """Return the sum of the counts of several labels, or of the values of one label.
@@ -207,7 +207,7 @@ class LabelTable(LabelSums):
             return self._estimate(labels, of, level, means=False)
         asked = list(labels)
         found = self._counts_by_label()
-        low, high = self._bounds(asked, checked_level(level))
+        low, high = self._bounds(asked, check_level(level))
         missing = sum(label not in found for label in asked)
         if missing:
             note = (
@@ -238,7 +238,7 @@ class LabelTable(LabelSums):
         ParameterError
             If labels come from the data and `of` is not given: the sum of all is not known.
         """
-        level = checked_level(level)
+        level = check_level(level)
         if of is not None:
             total = whole_number(of, "of", 1)
             part = self.sum(labels, level=level)

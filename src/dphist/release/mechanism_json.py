@@ -10,7 +10,7 @@ from dphist.errors import ParameterError, ReleaseFileError
 from dphist.parameters import decimal_text
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP, Target
 from dphist.privacy.guarantees import find_rho
-from dphist.release.document import checked_format
+from dphist.release.document import check_format
 from dphist.release.maker import Maker, find_target, read_parameters
 from dphist.release.mechanisms import find_mechanism, find_package, mechanisms_in
 
@@ -65,7 +65,7 @@ def mechanism_from_json(text: str) -> Any:
         If the text is no mechanism, is of a later version, states another guarantee than the
         parameters have, or is of a package that is not installed.
     """
-    content = checked_format(text, "the text", "mechanism", FORMAT_VERSION)
+    content = check_format(text, "the text", "mechanism", FORMAT_VERSION)
     find_mechanism(content, "the text")
     try:
         made = read_mechanism(content)

@@ -23,7 +23,7 @@ from dphist.privacy.unit import as_unit
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.document import VERSION as VERSION
 from dphist.release.document import (
-    checked_document,
+    check_document,
     read_document,
     read_whole_numbers,
     unreadable,
@@ -335,7 +335,7 @@ class Release(TableWriter, Released):
     @classmethod
     def from_json(cls, text: str, name: str = "the text") -> "Release":
         """Read a release from the text of `to_json`; error messages use `name`."""
-        content = checked_document(text, name, "release", FORMAT_VERSION, _EDITED, oldest=_ALONE)
+        content = check_document(text, name, "release", FORMAT_VERSION, _EDITED, oldest=_ALONE)
         find_mechanism(content, name)
         try:
             release = _decode(content)

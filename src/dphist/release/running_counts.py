@@ -69,7 +69,7 @@ class RunningCounts(Released):
         *,
         label_type: LabelType = "text",
     ) -> None:
-        self._type = _checked_type(label_type)
+        self._type = _check_type(label_type)
         rows = [_read_rows(reading, self._type) for reading in readings]
         distinct = dict.fromkeys(chain.from_iterable(labels for labels, _ in rows))
         known = {label: place for place, label in enumerate(distinct)}
@@ -91,9 +91,9 @@ class RunningCounts(Released):
             raise DataError("each label of a reading must have one count")
         if any(len(set(each)) < len(each) for each in places):
             raise DataError("a label must be in a reading once at most")
-        checked = [_checked_label(label, self._type) for label in labels]
+        checked = [_check_label(label, self._type) for label in labels]
         row_places = np.array(list(chain.from_iterable(places)), np.int64)
-        row_counts = _checked_counts(list(chain.from_iterable(counts)))
+        row_counts = _check_counts(list(chain.from_iterable(counts)))
         reading = np.repeat(np.arange(len(sizes)), np.array(sizes, np.int64))
         by_name = _ranks(checked, self._type)
         # The bitwise complement sorts like the negative, without overflow.
@@ -105,7 +105,7 @@ class RunningCounts(Released):
         first_to_last = np.lexsort((by_name, ~row_counts[last], ~there))
         moved = np.empty(len(checked), np.int64)
         moved[first_to_last] = np.arange(len(checked))
-        self._times = _freeze(_checked_times(times))
+        self._times = _freeze(_check_times(times))
         self._labels = tuple(checked[place] for place in first_to_last.tolist())
         self._places, self._counts = _freeze(moved[row_places]), _freeze(row_counts)
         self._starts = _freeze(np.append(0, np.cumsum(np.array(sizes, np.int64))))
@@ -223,7 +223,7 @@ class RunningCounts(Released):
         if len(used) < len(labels) or len(set(labels)) < len(labels):
             raise DataError("labels must be listed once, and be in a reading")
         found = cls.__new__(cls)
-        found._type = _checked_type(content.get("label_type", "text"))
+        found._type = _check_type(content.get("label_type", "text"))
         found._hold(_listed(content["times"]), labels, places, counts)
         return found
 
@@ -243,10 +243,10 @@ def _read_rows(reading: Reading, kind: LabelType) -> tuple[list[str], list[Any]]
         (list(reading), list(reading.values())) if isinstance(reading, Mapping) else reading
     )
     labels, counts = (list(x.tolist() if hasattr(x, "tolist") else x) for x in both)
-    return [_checked_label(label, kind) for label in labels], counts
+    return [_check_label(label, kind) for label in labels], counts
 
 
-def _checked_type(kind: Any) -> LabelType:
+def _check_type(kind: Any) -> LabelType:
     if kind not in LABEL_TYPES:
         raise DataError(f"label_type must be one of {', '.join(LABEL_TYPES)}")
     found: LabelType = kind
@@ -261,7 +261,7 @@ def _ranks(labels: list[str], kind: LabelType) -> IntArray:
     return ranks
 
 
-def _checked_times(times: list[Any]) -> IntArray:
+def _check_times(times: list[Any]) -> IntArray:
     if not times:
         raise DataError("there must be at least one reading")
     if not (_are_whole(times) and 0 <= min(times) <= max(times) <= _MOST):
@@ -272,14 +272,14 @@ def _checked_times(times: list[Any]) -> IntArray:
     return checked
 
 
-def _checked_label(label: Any, kind: LabelType) -> str:
+def _check_label(label: Any, kind: LabelType) -> str:
     text = format_label(label, kind)
     if text is None:
         raise DataError(f"labels must be {IN_WORDS[kind]}")
     return text
 
 
-def _checked_counts(counts: list[Any]) -> IntArray:
+def _check_counts(counts: list[Any]) -> IntArray:
     problem = DataError("counts must be whole numbers of 64 bits")
     if not _are_whole(counts):
         raise problem

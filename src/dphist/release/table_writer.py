@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from dphist.files import staged_outputs, write_text
+from dphist.files import stage_outputs, write_text
 from dphist.shown import shown_by
 
 
@@ -101,5 +101,5 @@ class TableWriter:
 
     def _write(self, path: str | Path, form: str, **options: Any) -> None:
         content = shown_by("table_file", self, form=form, **options)
-        with staged_outputs() as staged:
+        with stage_outputs() as staged:
             staged.write(path, content)

@@ -50,7 +50,7 @@ def name_series(ax: Axes, drawn: Sequence[Series], colors: Sequence[str], grid: 
 
     Names that would overlap are moved, and a leader joins each to its line.
     """
-    names = numbered(
+    names = number_names(
         [in_columns(harmless(each.name, _COLUMNS), _COLUMNS).rstrip() for each in drawn]
     )
     (_, end), (low, high) = ax.get_xlim(), ax.get_ylim()
@@ -131,13 +131,13 @@ def distinct_names(labels: Sequence[str], letters: int = 26) -> list[str]:
     >>> distinct_names(["a" * 60 + "x" + "b" * 60, "a" * 60 + "y" + "b" * 60], 6)
     ['aaaaaa\\n…aaa… 1', 'aaaaaa\\n…aaa… 2']
     """
-    return numbered([_in_two_lines(harmless(label, 10 * letters), letters) for label in labels])
+    return number_names([_in_two_lines(harmless(label, 10 * letters), letters) for label in labels])
 
 
-def numbered(names: Sequence[str]) -> list[str]:
+def number_names(names: Sequence[str]) -> list[str]:
     """Return names that were cut, with a number where several look alike.
 
-    >>> numbered(["heart dise…", "heart dise…", "tea"])
+    >>> number_names(["heart dise…", "heart dise…", "tea"])
     ['heart dis… 1', 'heart dis… 2', 'tea']
     """
     found, alike = list(names), Counter(names)

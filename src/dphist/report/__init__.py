@@ -81,7 +81,7 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     """
     from dphist.render.charts import draw_figure, draw_into
 
-    charts, slots = find_kind(checked_release(release)).charts(release), shown_as(release).slots
+    charts, slots = find_kind(check_release(release)).charts(release), shown_as(release).slots
     beside = whole_number(columns, "columns", 1, 2) == 2
     if ax is None:
         return draw_figure(charts, slots, (5.5 if beside else 7, 4.6), beside=beside)
@@ -150,7 +150,7 @@ def write_report(
     OutputFileError
         If the folder does not exist, cannot be written, or is full.
     """
-    shown = checked_release(release).present(**words)
+    shown = check_release(release).present(**words)
     check_output_path(path)
     write_text(path, report_html(shown, show_below))
 
@@ -159,12 +159,12 @@ def report_html(release: Release, show_below: int | None = None) -> str:
     """Return the report as the text of an HTML page."""
     from dphist.render.html import page
 
-    return page(shown_as(checked_release(release), show_below))
+    return page(shown_as(check_release(release), show_below))
 
 
 def summary_text(release: Release, show_below: int | None = None) -> str:
     """Return what was released and what it promises, in lines of at most 78 columns."""
-    return text(shown_as(checked_release(release), show_below))
+    return text(shown_as(check_release(release), show_below))
 
 
 def make_json(release: Release) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def shown_as(release: Release, show_below: int | None = None) -> Document:
     return leave_out_figures(make(release.mechanism, data, release), below)
 
 
-def checked_release(release: Any) -> Release:
+def check_release(release: Any) -> Release:
     """Refuse anything but a release: a profile, say, would publish the data themselves."""
     if not isinstance(release, Release):
         raise ParameterError(

@@ -32,7 +32,7 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.tabular import pandas_module
 from dphist.render.text import content, text
-from dphist.report import checked_release, shown_as
+from dphist.report import check_release, shown_as
 from dphist.sentence import Sentence, joined
 
 _COMPARED = ("max_count", "max_records", "max_events", "null_users", "null_labels")
@@ -166,7 +166,7 @@ def difference(before: Release, after: Release, *, level: float = 0.95) -> Diffe
     ['tea']
     """
     for release in (before, after):
-        checked_release(release)
+        check_release(release)
     if not 0.5 <= level <= 0.9999:
         raise ParameterError("level", "must be from 0.5 to 0.9999")
     kind = find_kind(before)
@@ -262,7 +262,7 @@ def _describe(
         how=differing.correction,
         most="at most" if differing.proved else "about",
     )
-    bounding: list[Block] = [Note(each) for each in _bounding_of(differing)]
+    bounding: list[Block] = [Note(each) for each in _list_bounding(differing)]
     warnings = [each for release in releases for each in errata_in_words(release)]
     if any(each.for_tests for each in releases):
         warnings.append(f"A release protects nobody: {FOR_TESTS}.")
@@ -296,7 +296,7 @@ def _describe(
     )
 
 
-def _bounding_of(differing: Differing) -> list[str]:
+def _list_bounding(differing: Differing) -> list[str]:
     """Return what is said of bounding, once where both releases say the same."""
     return list(dict.fromkeys(each for each in differing.bounding if each))
 
@@ -307,7 +307,7 @@ def _tell_programs(differing: Differing, numbers: Mapping[str, Any]) -> list[Fac
     texts = {
         "intervals_of": "bounded counts" if differing.alike else "counts before bounding",
         "correction": str(differing.correction),
-        "bounding": [str(each) for each in _bounding_of(differing)],
+        "bounding": [str(each) for each in _list_bounding(differing)],
     }
     return values + [Fact("", "", key, value, on=ON_JSON) for key, value in texts.items()]
 

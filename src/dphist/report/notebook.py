@@ -48,7 +48,7 @@ def html_of(value: Any) -> str:
     return card(_make_document(value))
 
 
-def text_of(value: Any) -> str:
+def format_text(value: Any) -> str:
     """Return what a terminal shows of a value."""
     return text(_make_document(value)).rstrip()
 

@@ -17,7 +17,7 @@ from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.magnitude import gaussian_half_width
 from dphist.parameters import (
     Exact,
-    checked_level,
+    check_level,
     optional_whole,
     positive_delta,
     privacy_parameter,
@@ -33,7 +33,7 @@ from dphist.streams.counters.binary import levels
 from dphist.streams.counters.design import UNBOUNDED
 from dphist.streams.counters.laplace import LaplaceCounter, laplace_half_width
 from dphist.streams.measuring import StreamMeasuring
-from dphist.streams.methods import COMPOSITION, Method, checked_method, checked_type, listed_labels
+from dphist.streams.methods import COMPOSITION, Method, check_method, check_type, listed_labels
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""
@@ -164,10 +164,10 @@ class ContinualMechanism(StreamMeasuring):
         readings: int | None = None,
         label_type: LabelType | None = None,
     ) -> None:
-        chosen = checked_method(method, horizon, labels, delta, readings)
+        chosen = check_method(method, horizon, labels, delta, readings)
         if labels is not None and delta not in (None, 0):
             raise ParameterError("delta", "must be left out where labels are listed: there is none")
-        kind = checked_type(label_type, labels)
+        kind = check_type(label_type, labels)
         most = UNBOUNDED
         if horizon is not None:
             most = whole_number(horizon, "horizon", 1, LARGEST_HORIZON)
@@ -247,7 +247,7 @@ class ContinualMechanism(StreamMeasuring):
 
         By the noise of a time, or the largest; 1 where all labels are listed.
         """
-        checked_level(chance, "chance")
+        check_level(chance, "chance")
         limit = self.threshold if time is None else self.threshold_at(time)
         if limit is None:
             return 1

@@ -23,7 +23,7 @@ COMPOSITION: dict[Method, str] = {
 """What the noise of a label is made of."""
 
 
-def checked_method(
+def check_method(
     method: Any, horizon: int | None, labels: object, delta: Exact | None, readings: int | None
 ) -> Method:
     """Return the method, or the default: pure for a delta of 0, and by whether there is a horizon.
@@ -61,7 +61,7 @@ def checked_method(
     return found
 
 
-def checked_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> LabelType:
+def check_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> LabelType:
     """Return the type that was asked for, or that of the first listed label, or text."""
     if wanted is None:
         first = next(iter(labels), None) if isinstance(labels, Sequence) else None

@@ -13,7 +13,7 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.data.clamp import Clamp
 from dphist.errors import ParameterError
-from dphist.parameters import checked_level
+from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate, name_columns
 from dphist.release.released import Released
 from dphist.tables.conditions import Term
@@ -162,7 +162,7 @@ class KeyedSums(Released):
         numbers = [np.array(each.estimate(terms)) for each in (held.tables, self)]
         variances = [max(each.covariance(terms, terms), 0.0) for each in (held.tables, self)]
         read = held.means if means else held.sums
-        value, low, high = read(numbers[0], numbers[1], variances, checked_level(level)).tolist()
+        value, low, high = read(numbers[0], numbers[1], variances, check_level(level)).tolist()
         if value != value:
             note = "the interval is all of the clamp: the noise leaves nothing known"
             return IntervalEstimate(None, low, high, level, note)

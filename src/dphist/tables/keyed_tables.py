@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError, UnsupportedError
-from dphist.parameters import checked_level
+from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
 from dphist.tables.cells import LEVEL, KeyedTable, label_columns
@@ -169,7 +169,7 @@ class KeyedTables(KeyedSums):
         """
         held = self.make_terms(terms)
         value, error = self.estimate(held), math.sqrt(self._variance(held))
-        wide = self.reach.of(checked_level(level)) * error
+        wide = self.reach.of(check_level(level)) * error
         return IntervalEstimate(value, value - wide, value + wide, level)
 
     def share(
@@ -327,7 +327,7 @@ class KeyedTables(KeyedSums):
     def bounds(self, names: Sequence[str], level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper bounds of all cells of a table, each by itself."""
         shown = self.table(*names)
-        wide = self.reach.of(checked_level(level)) * shown.errors
+        wide = self.reach.of(check_level(level)) * shown.errors
         return shown.counts - wide, shown.counts + wide
 
     def to_arrow(self) -> pa.Table:

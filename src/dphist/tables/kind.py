@@ -67,7 +67,7 @@ from dphist.tables.parameter_facts import (
 )
 from dphist.tables.planning import PLANNING
 from dphist.tables.sum_words import tell_sums
-from dphist.tables.weight_words import count_weighted, tell_weights_of, weigh_words
+from dphist.tables.weight_words import count_weighted, tell_table_weights, weigh_words
 from dphist.visible import harmless
 
 _ROWS, _FACTS = 500, 20  # of a table that a page shows, and tables that a terminal names
@@ -142,7 +142,9 @@ def _expected(mechanism: Maker, data: DataFacts) -> Section:
     for names in mechanism.tables:
         error, reach = errors["+".join(names)], None if largest else mechanism.reach
         blocks.append(Fact("Table", words.say_expected(names, error, reach)))
-    blocks += tell_ranges(mechanism) + tell_rows(mechanism, data) + tell_weights_of(mechanism, data)
+    blocks += (
+        tell_ranges(mechanism) + tell_rows(mechanism, data) + tell_table_weights(mechanism, data)
+    )
     blocks += tell_dropped(mechanism) + tell_outside(mechanism, data) + tell_impossible(mechanism)
     blocks += [
         Fact("", "", "tables", ["+".join(names) for names in mechanism.tables], on=ON_JSON),
@@ -215,7 +217,7 @@ def _numbers(release: Release, counted: Counted, below: int | None) -> list[Bloc
         *_tell_found(release),
         *tell_ranges(release.mechanism, value.known is not None),
         *tell_rows(release.mechanism, DataFacts.of(release)),
-        *tell_weights_of(release.mechanism, DataFacts.of(release)),
+        *tell_table_weights(release.mechanism, DataFacts.of(release)),
         *tell_dropped(release.mechanism),
         *tell_outside(release.mechanism, DataFacts.of(release)),
         *tell_impossible(release.mechanism),

@@ -8,7 +8,7 @@ from typing import Any, Self, final
 
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
-from dphist.data.weight import say_step, state_weight, steps_of
+from dphist.data.weight import count_steps, say_step, state_weight
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, two_sided_geometric
@@ -60,7 +60,7 @@ class TablesMeasuring(MechanismBase):
     @property
     def _most(self) -> int:
         """What one unit adds at most, in what is counted: records, or steps of weights."""
-        return steps_of(self.max_rows, self.step)
+        return count_steps(self.max_rows, self.step)
 
     @property
     def _unit(self) -> PrivacyUnit:

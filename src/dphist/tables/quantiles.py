@@ -9,7 +9,7 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.data.axis.axis import Axis
 from dphist.errors import ParameterError
-from dphist.parameters import checked_level
+from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.quantiles import note_of_several, several, spread
 
@@ -40,9 +40,9 @@ def estimate_quantiles(
     ParameterError
         If the key has no bins, or is among the conditions.
     """
-    asked = np.array([checked_level(share, "share") for share in shares])
+    asked = np.array([check_level(share, "share") for share in shares])
     number = several(simultaneous, len(asked))
-    wide = tables.reach.of(1 - (1 - checked_level(level)) / number)
+    wide = tables.reach.of(1 - (1 - check_level(level)) / number)
     axis = _find_axis(tables, name, where)
     below, errors = _sums_at_edges(tables, name, axis, where)
     total = below[-1]

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from dphist.data import weight as weights
-from dphist.data.weight import Weight, check_steps, steps_of
+from dphist.data.weight import Weight, check_steps, count_steps
 from dphist.errors import Argument, ParameterError
 from dphist.privacy.unit import PrivacyUnit
 from dphist.tables.keys import Keys
@@ -36,7 +36,7 @@ def read_count(count: Any, keys: Keys) -> tuple[Any, Weight | None]:
 def weigh(weight: Weight, max_rows: int) -> dict[str, Any]:
     """Return how rows are weighed and bounded, in steps: arguments of `count_cells`."""
     check_steps(max_rows, weight.step, "max_rows", MOST_STEPS)
-    return {"weighing": weight.weighing(), "max_records": steps_of(max_rows, weight.step)}
+    return {"weighing": weight.weighing(), "max_records": count_steps(max_rows, weight.step)}
 
 
 def read_step(step: Any, max_rows: int, **beside: object) -> Fraction:

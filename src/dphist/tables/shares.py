@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dphist.errors import ParameterError
-from dphist.parameters import checked_level
+from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def estimate_share(
     ------
     ParameterError
     """
-    squared = tables.reach.of(checked_level(level)) ** 2
+    squared = tables.reach.of(check_level(level)) ** 2
     for name, given in (("part", part), ("whole", whole)):
         if not isinstance(given, Mapping):
             raise ParameterError(name, "must be the conditions of a count: {'sex': 'f'}")

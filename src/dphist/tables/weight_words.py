@@ -29,7 +29,7 @@ def count_weighted(release: Release) -> Counted:
     return weigh_counted(find_counted(release), step, release.provenance.get("weights"))
 
 
-def tell_weights_of(mechanism: Maker, data: DataFacts) -> list[Block]:
+def tell_table_weights(mechanism: Maker, data: DataFacts) -> list[Block]:
     """Return what is said of weights of rows of tables, if they have any."""
     step = mechanism.step if isinstance(mechanism, Tables) else None
     return tell_weights(step, data.bounds.get("weights"))

@@ -15,7 +15,7 @@ import dphist as dh
 from dphist.document.totals import (
     find_total,
     prove_total,
-    rounded_up,
+    round_up,
     state_account,
     state_releases,
 )
@@ -40,7 +40,7 @@ def fractions_above_zero() -> st.SearchStrategy[Fraction]:
 
 @given(fractions_above_zero())
 def test_numbers_are_rounded_up_by_little(number: Fraction) -> None:
-    shown = rounded_up(number)
+    shown = round_up(number)
     read = Fraction(str(shown))
     assert number <= read <= number * (1 + Fraction(1, 10**5))
     if isinstance(shown, float):
@@ -50,11 +50,11 @@ def test_numbers_are_rounded_up_by_little(number: Fraction) -> None:
 
 
 def test_numbers_near_a_rounding_step_are_rounded_up() -> None:
-    assert rounded_up(Fraction("0.3333330000000000000001")) == 0.333334
-    assert rounded_up(Fraction("0.333333")) == 0.333333
-    assert rounded_up(Fraction(7, 10)) == 0.7
-    assert Fraction(str(rounded_up(Fraction(10**30 + 1)))) > 10**30
-    assert rounded_up(Fraction(0)) == 0
+    assert round_up(Fraction("0.3333330000000000000001")) == 0.333334
+    assert round_up(Fraction("0.333333")) == 0.333333
+    assert round_up(Fraction(7, 10)) == 0.7
+    assert Fraction(str(round_up(Fraction(10**30 + 1)))) > 10**30
+    assert round_up(Fraction(0)) == 0
 
 
 @pytest.mark.verify

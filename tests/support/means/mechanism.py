@@ -14,7 +14,7 @@ from dphist.mechanism import Intervals, parameter, provenance_of_unit
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.magnitude import geometric_half_width
-from dphist.parameters import Exact, checked_level, privacy_parameter, whole_number
+from dphist.parameters import Exact, check_level, privacy_parameter, whole_number
 from tests.support.means.amounts import Amounts
 from tests.support.means.mean import Mean
 
@@ -83,6 +83,6 @@ class NoisyMean:
 
     def intervals(self, release: Any, /, level: float = 0.95) -> Intervals:
         """Return bounds on the sum and the number."""
-        widths = [geometric_half_width(rate, checked_level(level)) for rate in self._rates]
+        widths = [geometric_half_width(rate, check_level(level)) for rate in self._rates]
         sums, width = release.noisy["sums"], np.array(widths)
         return Intervals(sums - width, sums + width, level)

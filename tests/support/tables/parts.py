@@ -56,6 +56,6 @@ def with_key(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Have users bounded under the key of this number."""
 
     def choose(number: int) -> None:
-        monkeypatch.setattr(contributions, "fresh_key", lambda: bytes([number] * 16).hex())
+        monkeypatch.setattr(contributions, "draw_key", lambda: bytes([number] * 16).hex())
 
     return choose

@@ -11,7 +11,7 @@ from dphist.mechanism import Intervals, provenance_of_unit
 from dphist.noise import two_sided_geometric
 from dphist.noise.for_tests import is_for_tests
 from dphist.noise.magnitude import geometric_half_width
-from dphist.parameters import checked_level, positive_number, whole_number
+from dphist.parameters import check_level, positive_number, whole_number
 from dphist.ranges.counts import load_counts
 from dphist.ranges.leaf_counts import BinAnswers
 from dphist.release.range_histogram import RangeHistogram
@@ -64,5 +64,5 @@ class GeometricBins:
         return math.sqrt(0.5) / math.sinh(float(min(self.epsilon, 700)) / 2)  # of one bin
 
     def intervals(self, release, /, level=0.95):
-        width, bins = geometric_half_width(self.epsilon, checked_level(level)), release.value.counts
+        width, bins = geometric_half_width(self.epsilon, check_level(level)), release.value.counts
         return Intervals(np.maximum(bins - width, 0), bins + width, level)

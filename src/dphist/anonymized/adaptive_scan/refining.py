@@ -115,7 +115,7 @@ class Solved(NamedTuple):
     likelihood: float
 
 
-def solved(clues: Sequence[Clue], size: int, band: int) -> Solved | None:
+def solve_banded(clues: Sequence[Clue], size: int, band: int) -> Solved | None:
     """Return the solution of equations in `size` unknowns at most `band` apart; O(size).
 
     None if floating point leaves the matrix without a factor.
@@ -298,7 +298,7 @@ class Refined:
     values: FloatArray
     walk: Walk
     noise: FloatArray
-    solved: Solved
+    solve_banded: Solved
     drift: FloatArray
 
 
@@ -336,7 +336,7 @@ def fewest_blocks(epsilon: float) -> int:
 def _most_likely(scanned: Scanned, walk: Walk, noise: FloatArray, bending: float) -> Solved | None:
     """Solve for heights and slopes, given how much both vary around the drift."""
     clues = _clues(scanned, walk, noise, _places(scanned.ends), bending)
-    return solved(clues, 2 * len(noise) + 1, 4)
+    return solve_banded(clues, 2 * len(noise) + 1, 4)
 
 
 def _make_curve(

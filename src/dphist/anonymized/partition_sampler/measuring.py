@@ -12,7 +12,7 @@ from dphist.arrays import IntArray
 from dphist.counting import redact_errors
 from dphist.data.profile import Profile
 from dphist.errors import Argument, DphistError
-from dphist.noise.inversion import Source, checked_source
+from dphist.noise.inversion import Source, check_source
 from dphist.privacy import ApproxDP
 
 
@@ -51,7 +51,7 @@ class PartitionSamplerMeasuring(AnonymizedMeasuring):
         # NumPy's own message would reveal the size of the windows.
         proposals = redact_errors(lambda: self._proposals(profile), too_far)
         try:
-            return proposals.draw(checked_source(source))
+            return proposals.draw(check_source(source))
         except MemoryError:  # other errors come from the source of bits
             pass
         raise too_far

@@ -19,7 +19,7 @@ from dphist.commands.presentation import PRESENTATION
 from dphist.commands.publishing import check_outputs, say_written
 from dphist.commands.registry import find_command
 from dphist.document.options import Command, Option
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.planning.declared import GUESSED_RIGHT, find_columns, find_planning
 from dphist.privacy.delta_worth import MENTIONED
 from dphist.release.release import VERSION
@@ -28,7 +28,7 @@ from dphist.render.form import form_page
 
 def _form(options: argparse.Namespace) -> None:
     check_outputs([options.output], overwrite=options.overwrite)
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         staged.write(options.output, make_form(), replace=options.overwrite)
         staged.commit()
     if not options.quiet:

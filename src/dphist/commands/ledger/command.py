@@ -17,7 +17,7 @@ from dphist.commands.printing import say
 from dphist.commands.publishing import check_outputs
 from dphist.document.csv_field import MARK
 from dphist.document.options import Command, Needs, OneOf, Option, Table, whole
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.ledger import Ledger
 from dphist.ledger.book import Account
 from dphist.ledger.document import document_of_entries, make_document
@@ -185,7 +185,7 @@ def _describe(account: Account) -> str:
 
 def _write(path: str, made: bytes, options: argparse.Namespace) -> None:
     """Write a file whole or not at all, for its owner: it has names and purposes."""
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         staged.write(path, made, replace=options.overwrite, private=True)
 
 

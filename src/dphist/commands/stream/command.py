@@ -27,8 +27,8 @@ from dphist.document.options import (
     OneOf,
     Option,
     decimal,
-    given_parameters,
     make_options,
+    read_given,
     whole,
 )
 from dphist.document.totals import find_total, in_all
@@ -232,7 +232,7 @@ def _is_pure(options: argparse.Namespace) -> bool:
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given beside the cost and the horizon."""
-    given = given_parameters(options, _MECHANISM, ContinualMechanism)
+    given = read_given(options, _MECHANISM, ContinualMechanism)
     if options.known_labels is not None:
         given["labels"] = read_known_labels(options.known_labels)
     return {name: value for name, value in given.items() if name not in _NEW}

@@ -27,7 +27,7 @@ from dphist.document.csv_field import Field, csv_field, safe_field
 from dphist.document.csv_rows import list_lines
 from dphist.document.kind import find_kind
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.streams import ContinualHistogram
@@ -49,7 +49,7 @@ def write_outputs(
         release = replace(release, provenance={**release.provenance, "unit": unit})
     release = present_release(release, options)
     paths = list_outputs(options)
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         for kind, path in paths.items():
             staged.write(path, make_content(release, kind, options), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.

@@ -141,7 +141,7 @@ class WholeSearch:
 
     def places(self, values: pa.Array) -> Places:
         """Return the number of edges at or below each value."""
-        raw = stored_numbers(values, self.stored, self.words)
+        raw = view_numbers(values, self.stored, self.words)
         if self.stored == np.uint64:
             raw = (raw ^ np.uint64(2**63)).view(np.int64)
         found = self._search(raw.astype(np.int64, copy=False))
@@ -186,7 +186,7 @@ class RealSearch:
 
     def places(self, values: pa.Array) -> Places:
         """Return the number of edges at or below each value."""
-        raw = stored_numbers(values, self.stored).astype(np.float64, copy=False)
+        raw = view_numbers(values, self.stored).astype(np.float64, copy=False)
         found = np.searchsorted(self.keys, raw, side="right").astype(np.int64, copy=False)
         found += self.below
         missing = np.isnan(raw)
@@ -225,7 +225,7 @@ class WideSearch:
 
     def places(self, values: pa.Array) -> Places:
         """Return the number of edges at or below each value; bisects for all values at once."""
-        pairs = stored_numbers(values, np.dtype(np.int64), 2, whole=True)
+        pairs = view_numbers(values, np.dtype(np.int64), 2, whole=True)
         low, high = pairs[:, 0].view(np.uint64), pairs[:, 1]  # Arrow is little-endian
         start = np.zeros(len(high), np.int64)
         stop = np.full(len(high), len(self.high), np.int64)
@@ -334,7 +334,7 @@ def search_for(kind: pa.DataType, edges: AnyArray, name: str, zone: str | None) 
     return WholeSearch.from_edges(whole, np.int64, scale=None if scale == 1 else scale)
 
 
-def stored_numbers(
+def view_numbers(
     values: pa.Array, stored: np.dtype[Any], words: int = 1, *, whole: bool = False
 ) -> AnyArray:
     """Return the numbers in the buffer of an Arrow array; arbitrary numbers for null values.

@@ -26,7 +26,7 @@ from dphist.counting.reading.columns import (
     Use,
     Wanted,
     canonical_type,
-    decoded_type,
+    find_decoded_type,
     is_text,
     key_column,
 )
@@ -193,7 +193,7 @@ class KeyGrid:
             _check_labels(column.name, kind, source.from_text)
             return LabelSearch()
         if column.values is not None:
-            return listed_search(column, kind, source.from_text)
+            return make_listed_search(column, kind, source.from_text)
         edges = column.edges
         assert edges is not None  # noqa: S101 - a key has values or edges
         text = source.is_text(role)
@@ -207,14 +207,14 @@ class KeyGrid:
 
 def _check_labels(name: str, kind: pa.DataType, from_text: bool) -> None:
     """Refuse a column of labels that does not hold text."""
-    held = decoded_type(kind)
+    held = find_decoded_type(kind)
     if not (from_text or held is OBJECTS or canonical_type(held) == pa.string()):
         raise ColumnError(
             f"column {name!r} must hold text, as the values of its key are found: cast it to text"
         )
 
 
-def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> ListedSearch:
+def make_listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> ListedSearch:
     """Return the search for listed values in a column of a type.
 
     Fields of text files and Python objects are compared as text, as `objects` writes them; for a
@@ -225,7 +225,7 @@ def listed_search(column: KeyColumn, kind: pa.DataType, from_text: bool) -> List
     ColumnError
         If no column of that type holds such values.
     """
-    values, held = column.values or (), decoded_type(kind)
+    values, held = column.values or (), find_decoded_type(kind)
     places = range(1, len(values) + 1)
     if not values:  # all rows are in its cell "other"
         return _make_search([], [], pa.large_string())

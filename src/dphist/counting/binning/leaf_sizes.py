@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
-from dphist.counting.binning.key_grid import KeyColumn, ListedSearch, listed_search
+from dphist.counting.binning.key_grid import KeyColumn, ListedSearch, make_listed_search
 from dphist.counting.bounding.bounds import (
     WORST,
     Bounds,
     bound_records,
     check_rows,
-    fresh_key,
+    draw_key,
     problem_expression,
     raise_problem,
 )
@@ -37,7 +37,7 @@ from dphist.counting.reading.columns import (
     Wanted,
     canonical_type,
     count_column,
-    decoded_type,
+    find_decoded_type,
     key_column,
     to_exact,
 )
@@ -129,7 +129,7 @@ def count_in_leaves(
             def run(call: Callable[[], Any]) -> Any:
                 return interruptible(connection, lambda: source.run(call))
 
-        checked = [*_checked_places(source, place, leaves), *others]
+        checked = [*_check_places(source, place, leaves), *others]
 
         def count_kept() -> list[tuple[Any, ...]]:
             counted = _count_labels(rows, checked, max_records, null_users, key)
@@ -158,7 +158,7 @@ def _count_labels(
     if "who" in roles:
         bounds = Bounds(None, LARGEST, null_users)
         checked = check_rows(rows, wanted, bounds)
-        kept = bound_records(checked, min(max_records or 0, LARGEST), key or fresh_key())
+        kept = bound_records(checked, min(max_records or 0, LARGEST), key or draw_key())
         return kept.group(["term"], "count(*) AS records", WORST)
     problem = f"{problem_expression(wanted)} AS problem"
     if "amount" in roles:
@@ -171,7 +171,7 @@ def _make_search(leaves: Leaves, place: Wanted, source: Source) -> ListedSearch:
 
     A column of whole numbers has the leaves whose names are these numbers.
     """
-    kind = decoded_type(source.kinds[place.role])
+    kind = find_decoded_type(source.kinds[place.role])
     names: tuple[str | int, ...] = leaves.names
     if pa.types.is_integer(kind) and not source.from_text:
         if not all(map(_is_whole, leaves.names)):
@@ -185,7 +185,7 @@ def _make_search(leaves: Leaves, place: Wanted, source: Source) -> ListedSearch:
             f"column {place.name!r} must hold text or whole numbers, as the names of leaves are: "
             "cast it to text"
         )
-    return listed_search(KeyColumn(place.name, names), kind, source.from_text)
+    return make_listed_search(KeyColumn(place.name, names), kind, source.from_text)
 
 
 def _is_whole(name: str) -> bool:
@@ -231,7 +231,7 @@ def _write_terms(places: IntArray, labels: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(digits, exact.cast(pa.large_binary()), empty)
 
 
-def _checked_places(source: Source, place: Wanted, leaves: Leaves) -> list[Wanted]:
+def _check_places(source: Source, place: Wanted, leaves: Leaves) -> list[Wanted]:
     """Return the column of places if the engine finds rows without one."""
     found = isinstance(source, SparkSource) and not leaves.drop and leaves.other is None
     return [place] if found else []

@@ -34,7 +34,7 @@ from dphist.counting.binning.slots import (
 from dphist.counting.bounding.bounds import (
     Cut,
     check_users,
-    fresh_key,
+    draw_key,
     problem_number,
     raise_problem,
 )
@@ -283,7 +283,7 @@ def _count_held(
     def counted() -> IntArray:
         slots = number_of_slots(grid)
         of_users = held.filter(known) if lacking else held
-        counts = count_held(of_users, slots, most, key or fresh_key(), connection)
+        counts = count_held(of_users, slots, most, key or draw_key(), connection)
         if lacking and null_users == "separate":
             alone = held["term"].filter(pc.invert(known))
             counts = counts + np.bincount(alone.to_numpy(), minlength=slots)

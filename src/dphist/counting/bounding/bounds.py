@@ -242,7 +242,7 @@ def check_null_users(null_users: Any) -> None:
         raise ParameterError("null_users", 'must be "refuse", "drop" or "separate"')
 
 
-def fresh_key() -> str:
+def draw_key() -> str:
     """Return a key of 128 bits from the operating system, as hexadecimal digits."""
     return secrets.token_hex(16)
 
@@ -314,7 +314,7 @@ def bound_labels(
     rows = blank_problems(rows, bounds)
     if users:
         rows = bound_users(rows, bounds, key)
-    records = clamped_sum(rows, str(LARGEST), "records")
+    records = format_clamped_sum(rows, str(LARGEST), "records")
     rows = rows.group(["term"], records, WORST, *_sums_of_users(rows, bounds))
     return rows.where("records > 0 OR problem > 0"), None
 
@@ -352,7 +352,7 @@ def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> tuple[Rows | pa.Table, 
 def bound_users(rows: Rows, bounds: Bounds, key: str) -> Rows:
     """From (who, term, amount, problem) to the rows kept, one per user and term."""
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
-    rows = rows.group(["who", "term"], clamped_sum(rows, most, "amount"), WORST)
+    rows = rows.group(["who", "term"], format_clamped_sum(rows, most, "amount"), WORST)
     return keep_labels(rows.where("amount > 0 OR problem > 0"), bounds, key, ["amount"])
 
 
@@ -426,7 +426,7 @@ def _rank(
     return rows.project("who", "term", "problem", *others, place, *windows)
 
 
-def clamped_sum(rows: Rows, most: str, name: str) -> str:
+def format_clamped_sum(rows: Rows, most: str, name: str) -> str:
     """Return the sum of amounts, clamped at `most`, so that it never wraps.
 
     Refusing a sum that is too large would reveal something about all rows together. Clamping never

@@ -25,9 +25,9 @@ from dphist.counting.bounding.bounds import (
     bound_records,
     check_rows,
     check_users,
-    clamped_sum,
     columns_of_users,
-    fresh_key,
+    draw_key,
+    format_clamped_sum,
     mark_problems,
     raise_problem,
 )
@@ -85,7 +85,7 @@ def count_labels(
         If a user or label is missing and `bounds` does not allow it, if a count is missing,
         negative or above 2**62 - 1, or if the engine fails.
     """
-    wanted, salt = describe_columns(names, cut=bounds.cut), key or fresh_key()
+    wanted, salt = describe_columns(names, cut=bounds.cut), key or draw_key()
 
     def bounded(rows: Rows) -> tuple[Rows | pa.Table, IntArray | None]:
         return bound_labels(mark_problems(rows, wanted, bounds), "user" in names, bounds, salt)
@@ -128,7 +128,7 @@ def label_bounded_records(
 
     def count_kept(rows: Rows) -> tuple[Rows, None]:
         bounds = Bounds(None, LARGEST, null_users, cut=cut)
-        kept = bound_records(check_rows(rows, wanted, bounds), max_records, key or fresh_key())
+        kept = bound_records(check_rows(rows, wanted, bounds), max_records, key or draw_key())
         counts = kept.group(["term"], "count(*) AS records", WORST)
         return counts.where("term IS NOT NULL OR problem > 0"), None
 
@@ -229,7 +229,7 @@ def bounded_pairs(
             users="user" in names and bounds.null_users != "separate",
             **reading,
         )
-        rows, kind, salt = source.rows(), source.kinds["term"], key or fresh_key()
+        rows, kind, salt = source.rows(), source.kinds["term"], key or draw_key()
 
         def kept() -> tuple[pa.Table | Sets | None, int]:
             return hold_sets(check_rows(rows, wanted, bounds), "user" in names, own, salt, kind)
@@ -276,7 +276,7 @@ def count_bounded_records(
     wanted = describe_columns({"label": label, "user": user})
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
-        rows, salt, most = source.rows(), key or fresh_key(), min(max_records, LARGEST)
+        rows, salt, most = source.rows(), key or draw_key(), min(max_records, LARGEST)
 
         def count_kept() -> tuple[tuple[IntArray, IntArray], int]:
             bounds = Bounds(None, LARGEST, null_users)
@@ -393,7 +393,7 @@ def count_bounded_terms(
     """
     roles = {column.role for column in wanted}
     most = LARGEST if max_records is None else min(max_records, LARGEST)
-    alone, salt = "who" not in roles, key or fresh_key()
+    alone, salt = "who" not in roles, key or draw_key()
     if max_records is None and not alone:
         raise ParameterError("max_records", "must be given where there are users")
     if one_each is not None and (alone or "amount" in roles):
@@ -414,7 +414,7 @@ def count_bounded_terms(
             kept = bound_records(checked, most, salt).group(["term"], "count(*) AS records", WORST)
         else:
             bounded = checked if alone else share_records(checked, most, salt)
-            kept = bounded.group(["term"], clamped_sum(rows, str(LARGEST), "records"), WORST)
+            kept = bounded.group(["term"], format_clamped_sum(rows, str(LARGEST), "records"), WORST)
         found = kept.to_arrow(["term", "records", "problem"])
         worst = pc.max(found["problem"]).as_py() or 0
         return found["term"].to_numpy(), found["records"].to_numpy(), worst

@@ -8,7 +8,7 @@ alone (docs/understand/proofs/bounding.md, Lemmas 7 and 13).
 import hashlib
 from dataclasses import dataclass
 
-from dphist.counting.bounding.bounds import WORST, bound_records, clamped_sum
+from dphist.counting.bounding.bounds import WORST, bound_records, format_clamped_sum
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import Rows
 
@@ -28,7 +28,7 @@ def share_records(rows: Rows, most: int, key: str) -> Rows:
     """
     own = f"CASE WHEN who IS NULL THEN least(amount, {most}) ELSE amount END AS amount"
     rows = rows.project("who", "term", own, "problem")
-    rows = rows.group(["who", "term"], clamped_sum(rows, str(LARGEST), "amount"), WORST)
+    rows = rows.group(["who", "term"], format_clamped_sum(rows, str(LARGEST), "amount"), WORST)
     rows = rows.where("amount > 0 OR problem > 0")
     rows = rows.project("who", "term", "amount", "problem", f"{rows.hashed(key)} AS mixed")
     held = rows.project(

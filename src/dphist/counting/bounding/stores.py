@@ -22,7 +22,7 @@ from dphist.counting.engine.private_duckdb import MORE_ROOM
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.engine.rows import DuckRows, Rows, SparkRows
 from dphist.counting.engine.spark import call_spark, checkpoint, refuse_stopped
-from dphist.counting.reading.columns import canonical_type, decoded_type, to_exact
+from dphist.counting.reading.columns import canonical_type, find_decoded_type, to_exact
 from dphist.errors import DataError
 
 # Maps a batch with columns label and count (int64, at least 1) to the released rows. It may change
@@ -92,7 +92,7 @@ def hold_counts(
     worst : the largest problem number of a row; 0 if there are no rows
     sums : the sums of the columns `summed`
     """
-    released = canonical_type(decoded_type(kind))
+    released = canonical_type(find_decoded_type(kind))
     if isinstance(rows, pa.Table):
         schema = pa.schema({"label": released, "count": pa.int64()})
         columns = [rows["term"].cast(released), rows["records"]]
@@ -399,7 +399,7 @@ def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:
 
 def order_labels(held: pa.Array, kind: pa.DataType) -> tuple[pa.Array, IntArray]:
     """Return values of the engine as labels of a type, ascending, and their places before."""
-    labels = _as_labels(held, canonical_type(decoded_type(kind)))
+    labels = _as_labels(held, canonical_type(find_decoded_type(kind)))
     order = pc.sort_indices(pa.table({"label": labels}), sort_keys=[("label", "ascending")])
     return labels.take(order), order.to_numpy().astype(np.int64)
 

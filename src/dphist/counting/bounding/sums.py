@@ -18,9 +18,9 @@ from dphist.counting.bounding.bounds import (
     Bounds,
     blank_problems,
     check_users,
-    clamped_sum,
     columns_of_users,
-    fresh_key,
+    draw_key,
+    format_clamped_sum,
     keep_labels,
     mark_problems,
     raise_problem,
@@ -77,7 +77,7 @@ def count_with_sums(
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, **reading)
         check_users(source, bounds.cut)
-        snapping, salt = _Snapping(source, roles), key or fresh_key()
+        snapping, salt = _Snapping(source, roles), key or draw_key()
         rows, run = snapping.open_rows(stack, bounds.other_than)
 
         def hold() -> Any:
@@ -195,11 +195,11 @@ def _bound(
         for role, each in roles.items()
     )
     # In this order, which `keep_labels` returns rows of users above the bound in.
-    rows = rows.group(["who", "term"], clamped_sum(rows, most, "amount"), *totals, WORST)
+    rows = rows.group(["who", "term"], format_clamped_sum(rows, most, "amount"), *totals, WORST)
     rows = rows.where("amount > 0 OR problem > 0")
     rows = keep_labels(rows, bounds, key, ["amount", *roles])
     sums = (f"CAST({_within(rows.total(role))} AS BIGINT) AS {role}" for role in roles)
-    records = clamped_sum(rows, str(LARGEST), "records")
+    records = format_clamped_sum(rows, str(LARGEST), "records")
     users = (f"{rows.total(name)} AS {name}" for name in columns_of_users(bounds))
     rows = rows.group(["term"], records, WORST, *sums, *users)
     return rows.where("records > 0 OR problem > 0")

@@ -92,7 +92,7 @@ Measure: TypeAlias = Callable[[], Measured]
 
 
 @contextmanager
-def reported(measure: Measure, progress: Report | None) -> Iterator[None]:
+def report_progress(measure: Measure, progress: Report | None) -> Iterator[None]:
     """Call `progress` periodically, from a thread, while the block works.
 
     Parameters

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from dphist.counting.engine.progress import Measured, Report, reported
+from dphist.counting.engine.progress import Measured, Report, report_progress
 from dphist.errors import DphistError
 from dphist.signals import exceptions_wait
 
@@ -130,7 +130,7 @@ def call_spark(session: Any, call: Callable[[], T], progress: Report | None = No
     session : of PySpark, classic or Connect.
     call : function of no arguments.
     progress : function of a `Done`, or None
-        What is told of the tasks of these queries; see `reported`.
+        What is told of the tasks of these queries; see `report_progress`.
 
     Notes
     -----
@@ -221,7 +221,9 @@ class _ClassicJobs(_Jobs):
 
     @contextmanager
     def watched(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
-        with reported(lambda: measured_in_classic(self.session.sparkContext, self.tag), progress):
+        with report_progress(
+            lambda: measured_in_classic(self.session.sparkContext, self.tag), progress
+        ):
             yield
 
 
@@ -248,7 +250,7 @@ class _ConnectJobs(_Jobs):
         if progress is not None:
             self.session.registerProgressHandler(handle)
         try:
-            with reported(lambda: latest, progress):
+            with report_progress(lambda: latest, progress):
                 yield
         finally:
             if progress is not None:

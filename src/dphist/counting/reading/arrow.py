@@ -16,8 +16,8 @@ from dphist.counting.reading.columns import (
     Use,
     Wanted,
     comparable_type,
-    decoded_type,
     element_type,
+    find_decoded_type,
     is_text,
     is_uuid,
     to_exact,
@@ -68,7 +68,7 @@ def check_valid(values: Any, name: str) -> None:
 
     `name` is the name of the column in the error.
     """
-    kind = decoded_type(values.type)
+    kind = find_decoded_type(values.type)
     text = is_text(element_type(kind) or kind)
     problem = DataError(
         f"column {name!r} must hold text in UTF-8: remove or correct other rows, or cast them "
@@ -89,7 +89,7 @@ def decode(values: Any) -> Any:
     on whether it does.
     """
     if isinstance(values, pa.ChunkedArray):
-        kind = wide_type(decoded_type(values.type))
+        kind = wide_type(find_decoded_type(values.type))
         return pa.chunked_array([decode(chunk) for chunk in values.chunks], kind)
     kind = values.type
     if is_uuid(kind):

@@ -152,7 +152,7 @@ def check_type(kind: pa.DataType, column: Wanted) -> None:
     ColumnError
         If the type does not suit the use of the column.
     """
-    decoded = decoded_type(kind)
+    decoded = find_decoded_type(kind)
     if decoded is OBJECTS:
         return
     if column.use is Use.COUNT:
@@ -165,7 +165,7 @@ def check_type(kind: pa.DataType, column: Wanted) -> None:
         )
 
 
-def decoded_type(kind: pa.DataType) -> pa.DataType:
+def find_decoded_type(kind: pa.DataType) -> pa.DataType:
     """Return the type of the values behind a dictionary, run-end or extension encoding.
 
     UUIDs are the one extension type that has a meaning of its own here.
@@ -190,7 +190,7 @@ def element_type(kind: pa.DataType) -> pa.DataType | None:
     plain_list = types.is_list(kind) or types.is_large_list(kind)
     view = types.is_list_view(kind) or types.is_large_list_view(kind)
     if plain_list or view or types.is_fixed_size_list(kind):
-        return decoded_type(kind.value_type)
+        return find_decoded_type(kind.value_type)
     return None
 
 
@@ -223,7 +223,7 @@ def find_identity(kind: pa.DataType) -> pa.DataType:
     It is the type of the canonical form. Text may spell a UUID in other ways than this form does,
     so the two differ.
     """
-    decoded = decoded_type(kind)
+    decoded = find_decoded_type(kind)
     return decoded if is_uuid(decoded) else canonical_type(decoded)
 
 
@@ -260,7 +260,7 @@ def comparable_type(kind: pa.DataType) -> pa.DataType:
     This includes types of lists. The null type, UUIDs, and bytes of fixed length differ from all
     other types; engines use some of them for types that they do not know.
     """
-    decoded = decoded_type(kind)
+    decoded = find_decoded_type(kind)
     elements = element_type(decoded)
     if elements is not None:
         return pa.large_list(comparable_type(elements))

@@ -15,7 +15,7 @@ import duckdb
 
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_connection, out_of_room
-from dphist.counting.engine.progress import Report, of_query, reported
+from dphist.counting.engine.progress import Report, of_query, report_progress
 from dphist.counting.engine.redaction import Wall
 from dphist.counting.engine.rows import DuckRows
 from dphist.counting.reading.columns import Wanted
@@ -161,7 +161,7 @@ class FileSource(Source):
 
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; reports progress, and Ctrl-C stops it immediately."""
-        with reported(of_query(self._connection, *self.size), self.progress):
+        with report_progress(of_query(self._connection, *self.size), self.progress):
             try:
                 return interruptible(self._connection, lambda: self.wall(call))
             except InputFileError as error:

@@ -52,8 +52,8 @@ def open_source(
         and a user may be in several of them.
     wanted : the columns.
     progress : function of a float, or bool, optional
-        A function is called with a `Done`, which is a float: see `reported`. True shows progress on
-        a terminal or in a notebook, and nowhere else.
+        A function is called with a `Done`, which is a float: see `report_progress`. True shows
+        progress on a terminal or in a notebook, and nowhere else.
     delimiter : str, optional
         Field separator of a text file, one character (default: by its extension).
     ordered : bool

@@ -14,7 +14,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dphist.counting.engine.redaction import redact_errors
-from dphist.counting.reading.columns import UNFIT, Use, Wanted, decoded_type, find_position, is_uuid
+from dphist.counting.reading.columns import (
+    UNFIT,
+    Use,
+    Wanted,
+    find_decoded_type,
+    find_position,
+    is_uuid,
+)
 from dphist.counting.reading.file_format import OpenedFile
 from dphist.counting.reading.relations import format_value, quote
 from dphist.errors import ColumnError, InputFileError
@@ -72,7 +79,7 @@ def _format_value(
     """
     types = pa.types
     value, kind = format_value(read, name, column.use)
-    stored = decoded_type(stored)
+    stored = find_decoded_type(stored)
     if column.use is Use.KEY and is_uuid(stored) and types.is_binary(kind):
         # Arrow before version 20 notes the type in its own schema alone.
         return f"CAST(CAST(hex({name}) AS UUID) AS VARCHAR)", stored

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import ExpectedRows, open_private_connection
-from dphist.counting.engine.progress import Report, RowsRead, reported
+from dphist.counting.engine.progress import Report, RowsRead, report_progress
 from dphist.counting.engine.redaction import Wall
 from dphist.counting.engine.rows import DuckRows, Rows, are_few
 from dphist.counting.reading.columns import (
@@ -45,7 +45,7 @@ class Source(ABC):
         Whether the columns are fields of a text file. Then keys are text, and values are text that
         is still to be read. Counts are already parsed; -1 stands for unreadable text.
     progress : function of a `Done`, or None
-        What is told of progress while `run` evaluates; see `reported`.
+        What is told of progress while `run` evaluates; see `report_progress`.
     """
 
     from_text = False
@@ -119,7 +119,7 @@ class StreamedSource(Source):
 
     def run(self, call: Callable[[], T]) -> T:
         """Return ``call()``; Ctrl-C immediately stops a query of the private DuckDB."""
-        with reported(self._read.measured, self.progress):
+        with report_progress(self._read.measured, self.progress):
             if self._connection is None:
                 return self.wall(call)
             return interruptible(self._connection, lambda: self.wall(call))

@@ -22,7 +22,7 @@ from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.errors import BudgetError, ParameterError
 from dphist.lab.auditing.result import LAYERS
-from dphist.lab.auditing.subject import audited_classes
+from dphist.lab.auditing.subject import list_audited
 from dphist.ledger.ledger import Ledger
 from dphist.mechanism import Mechanism
 from dphist.parameters import Exact
@@ -32,7 +32,7 @@ from dphist.privacy.calibration import calibrate
 def mechanisms() -> dict[str, type[Any]]:
     """Return the classes of mechanisms that have a name of their own, in the order of kinds."""
     found: dict[str, type[Any]] = {}
-    for known in audited_classes():
+    for known in list_audited():
         # A class of others does not take the place of ours.
         found.setdefault(known.__name__, known)
     return found
@@ -63,7 +63,7 @@ def named(
     unknown = set(parameters) - set(inspect.signature(found).parameters)
     if unknown:
         raise ParameterError(min(unknown), f"must be left out: {name} has no such parameter")
-    audited = audited_classes().get(found)
+    audited = list_audited().get(found)
     asked = {**(audited.small if audited is not None else {}), **parameters}
     off = asked.pop("delta", None) if delta is None else delta
     asked.pop("delta", None)
@@ -150,7 +150,7 @@ def _mechanisms() -> Iterator[Audited]:
         made = named(name, epsilon=epsilon, delta=None, parameters=parameters)
         return made, None, None, Fraction(0)
 
-    classes = {known.__name__: audited for known, audited in audited_classes().items()}
+    classes = {known.__name__: audited for known, audited in list_audited().items()}
     for name in classes:
         yield Audited(name, partial(calibrated, name, {}))
     for name, audited in classes.items():

@@ -34,7 +34,7 @@ def find_auditing(mechanism: Any) -> Auditing | None:
     return None if kind is None else kind.auditing
 
 
-def audited_classes() -> dict[type[Any], AuditedClass]:
+def list_audited() -> dict[type[Any], AuditedClass]:
     """Return the classes of mechanisms that kinds name, in the order of kinds."""
     found: dict[type[Any], AuditedClass] = {}
     for kind in kinds():

@@ -20,7 +20,7 @@ from dphist.document.compared import LABEL, DataFile, MissingParameterError
 from dphist.document.kind import kinds
 from dphist.document.options import Command, Group, Needs, OneOf, Option, Table, decimal
 from dphist.errors import ParameterError
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.lab.auditing.named import imported, mechanisms
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
@@ -93,7 +93,7 @@ def _tell(options: argparse.Namespace, text: str) -> None:
 
 
 def _write(found: Comparison, options: argparse.Namespace) -> None:
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         if options.plot is not None:
             picture = io.BytesIO()
             ending = Path(options.plot).suffix.lower()[1:]

@@ -10,7 +10,7 @@ from dphist.commands.options import OVERWRITE, UsageError, argument
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_inputs, check_outputs
 from dphist.document.options import Command, Excludes, OneOf, Option
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.lab.disclosure.about import template
 from dphist.release.release import Release
 
@@ -70,7 +70,7 @@ def _write_template(options: argparse.Namespace) -> None:
 
 
 def _write(options: argparse.Namespace, path: str, text: str) -> None:
-    with staged_outputs() as staged:
+    with stage_outputs() as staged:
         staged.write(path, text, replace=options.overwrite)
 
 

@@ -22,7 +22,7 @@ from dphist.document.options import (
     whole,
 )
 from dphist.document.reading_options import DELIMITER
-from dphist.files import staged_outputs
+from dphist.files import stage_outputs
 from dphist.lab.rules.disclosure_rule import NAMED
 from dphist.lab.rules.document import make_document
 from dphist.lab.rules.rule import rule
@@ -49,7 +49,7 @@ def _rule(options: argparse.Namespace) -> None:
     if options.output is not None:
         from dphist.render.html import page
 
-        with staged_outputs() as staged:
+        with stage_outputs() as staged:
             staged.write(options.output, page(document), replace=options.overwrite)
     if options.json:
         say(json.dumps(content(document)))

@@ -35,12 +35,12 @@ from dphist.lab.comparing.results import (
     LeftOut,
     Style,
     epsilon_text,
+    format_text,
     number_text,
     read_earlier,
     recall_measured,
     seconds_text,
     state_error,
-    text_of,
 )
 from dphist.parameters import (
     Exact,
@@ -173,7 +173,7 @@ def _measure_cells(
             mine = list_rows(cells, case)
             own = {(row.mechanism, row.epsilon) for row in mine}
             others = [row for row in earlier if (row.mechanism, row.epsilon) not in own]
-            write_text(output, text_of([*mine, *others], settings, left_out))
+            write_text(output, format_text([*mine, *others], settings, left_out))
         written = time.perf_counter()
 
     def done(cell: Cell) -> None:

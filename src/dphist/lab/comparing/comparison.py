@@ -12,7 +12,7 @@ from dphist.document.compared import Measure
 from dphist.errors import ParameterError
 from dphist.files import write_text
 from dphist.lab.comparing.chart import error_chart
-from dphist.lab.comparing.results import ComparedRow, LeftOut, Style, text_of
+from dphist.lab.comparing.results import ComparedRow, LeftOut, Style, format_text
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
 from dphist.shown import shown_by
@@ -83,7 +83,7 @@ class Comparison(Tabular):
 
         It is a file that `dphist.compare(output=...)` goes on from.
         """
-        write_text(path, text_of(self.rows, self.settings, self.left_out))
+        write_text(path, format_text(self.rows, self.settings, self.left_out))
 
     def plot(self, measure: str | None = None) -> Any:
         """Draw the error against epsilon, and against the seconds of a release.

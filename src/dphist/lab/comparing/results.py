@@ -126,7 +126,7 @@ _SAYS = {
 }
 
 
-def text_of(
+def format_text(
     rows: Iterable[ComparedRow], settings: Mapping[str, Any], left_out: Iterable[LeftOut] = ()
 ) -> str:
     """Return the text of the file: what it is, its settings, what is left out, and the rows."""

@@ -19,7 +19,7 @@ from dphist.release.maker import Maker, find_target
 from dphist.release.mechanisms import mechanisms_in
 from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import checked_release, shown_as
+from dphist.report import check_release, shown_as
 
 _ADDED = (
     "Releases compose sequentially: epsilons add up, or rhos where a release states its cost in "
@@ -85,9 +85,7 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
     if not releases:
         raise ParameterError("releases", "must name at least one release")
     for number, release in enumerate(releases, 1):
-        _check(
-            checked_release(release), "the release" if len(releases) == 1 else f"release {number}"
-        )
+        _check(check_release(release), "the release" if len(releases) == 1 else f"release {number}")
     releases = [part for release in releases for part in release.parts]
     facts = [find_facts(release, shown_as(release)) for release in releases]
     stream = any(each.own.continues for each in facts)

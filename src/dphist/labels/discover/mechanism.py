@@ -25,7 +25,7 @@ from dphist.labels.top_labels import check_stated
 from dphist.mechanism import parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.law import Drawing, NoiseLaw
-from dphist.parameters import Exact, checked_level, privacy_parameter, probability, whole_number
+from dphist.parameters import Exact, check_level, privacy_parameter, probability, whole_number
 from dphist.privacy.as_text import down, plain
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
@@ -131,7 +131,7 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
         table of counts. In other data fewer users are usually enough, and none of a count is a
         promise.
         """
-        checked_level(chance, "chance")
+        check_level(chance, "chance")
         needed = float(self.threshold) + float(self.noise_scale) * float(ndtri(chance))
         return max(math.ceil(needed * UNIT / first_weight(self.max_labels)), 1)
 

@@ -13,7 +13,7 @@ from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
 from dphist.data.listed_counts import look_up
 from dphist.data.other_than import OTHER
-from dphist.data.weight import steps_of
+from dphist.data.weight import count_steps
 from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.labels.measuring import LabelsMeasuring, sort_released
 from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
@@ -84,7 +84,7 @@ class ThresholdMeasuring(LabelsMeasuring):
 
         Records, or where rows have weights whole steps of these, in which noise is drawn.
         """
-        return steps_of(self.max_count, self.step)
+        return count_steps(self.max_count, self.step)
 
     @property
     def number_listed(self) -> int | None:

@@ -42,7 +42,7 @@ from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.search import first_true
 from dphist.parameters import (
     Exact,
-    checked_level,
+    check_level,
     decimal_text,
     exact_number,
     privacy_parameter,
@@ -347,7 +347,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
         It is within that with probability `level` or more (docs: proofs, answers, Lemma 4).
         """
-        checked_level(level)
+        check_level(level)
         labels = whole_number(labels, "labels", 1)
         return self._reach_in_steps(labels, level) * float(self.step or 1)
 
@@ -401,7 +401,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
     def likely_count(self, chance: float) -> float:
         """Return the least count, in records, released with this probability or more."""
-        checked_level(chance, "chance")
+        check_level(chance, "chance")
         found = max(first_true(lambda steps: self._chance_of(steps) >= chance), 1)
         return to_records(found, self.step)
 

@@ -36,7 +36,7 @@ from dphist.ledger.stores.connections import (
 from dphist.ledger.stores.schema import (
     VERSION,
     Head,
-    checked_head,
+    check_head,
     list_columns,
     list_key_columns,
     new_head,
@@ -246,7 +246,7 @@ class PostgresStore:
         ----------
         durable : whether a server is refused that does not sync what it commits.
         """
-        head = checked_head([row[:_SETTINGS_AT] for row in rows], self.name)
+        head = check_head([row[:_SETTINGS_AT] for row in rows], self.name)
         if durable and "off" in rows[0][_SETTINGS_AT:][:2]:
             raise LedgerError(
                 f"{self.name} does not sync what it commits (fsync or synchronous_commit is off), "

@@ -185,7 +185,7 @@ _MOST_ENTRIES = 2**62
 _ENTRIES = [field.name for field in fields(Head)].index("entries")
 
 
-def checked_head(rows: Sequence[Any], name: str) -> Head:
+def check_head(rows: Sequence[Any], name: str) -> Head:
     """Return the head of a ledger from the rows of its table.
 
     Raises

@@ -15,7 +15,7 @@ from typing import Any
 from dphist.durable.identity import identity_text, is_same_file
 from dphist.durable.owned_file import OwnedFile, classify, create_file, journal_path
 from dphist.errors import Argument, InputFileError, LedgerError, OutputFileError, ParameterError
-from dphist.ledger.stores.schema import TABLES, VERSION, Head, checked_head, new_head, not_a_ledger
+from dphist.ledger.stores.schema import TABLES, VERSION, Head, check_head, new_head, not_a_ledger
 from dphist.ledger.stores.transaction import Prefetch, Rows, Transaction
 
 PATIENCE = 60.0
@@ -248,7 +248,7 @@ class SqliteStore:
             if classify(error) == "foreign":
                 raise not_a_ledger(self.name) from None
             raise
-        return checked_head(rows, self.name)
+        return check_head(rows, self.name)
 
 
 def _make_name(path: str | Path) -> str:

@@ -37,7 +37,7 @@ from dphist.ranges.comparing.published.hb import hb
 from dphist.ranges.comparing.published.mwem import mwem
 from dphist.ranges.comparing.published.priv_tree import priv_tree
 from dphist.ranges.comparing.published.privelet import privelet
-from dphist.ranges.comparing.queries import Estimate, random_ranges, squared_errors
+from dphist.ranges.comparing.queries import Estimate, compute_squared_errors, random_ranges
 from dphist.ranges.counts import load_counts
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
@@ -209,7 +209,7 @@ class RangesCase(compared.Case):
         return _SECONDS_A_BIN * self.counts.size if each else None
 
     def _errors(self, value: Any) -> list[float | None]:
-        squares = squared_errors(self.counts, self._estimate(value))
+        squares = compute_squared_errors(self.counts, self._estimate(value))
         return [squares[name] for name in self._asked]
 
     def _estimate(self, value: Any) -> Estimate:

@@ -32,7 +32,7 @@ class Answers(Protocol):
 Estimate: TypeAlias = NumberArray | Answers
 
 
-def squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, float]:
+def compute_squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, float]:
     """Return the mean squared error a query of each workload, records²."""
     if not isinstance(estimate, np.ndarray):
         return _of_answers(counts, estimate)

@@ -10,7 +10,7 @@ from dphist.arrays import IntArray, NumberArray
 from dphist.errors import ParameterError, phrase
 
 
-def checked_boxes(
+def check_boxes(
     bins: tuple[int, ...], lo: Any, hi: Any, names: tuple[str, str] = ("lo", "hi")
 ) -> tuple[list[IntArray], list[IntArray], bool]:
     """Return the ends of ranges or boxes, one array for each axis, all of the same shape.

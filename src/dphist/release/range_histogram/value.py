@@ -19,7 +19,7 @@ from dphist.release.range_histogram.answers import (
     part_of_bins,
 )
 from dphist.release.range_histogram.bin_numbers import BinNumbers
-from dphist.release.range_histogram.boxes import checked_boxes
+from dphist.release.range_histogram.boxes import check_boxes
 from dphist.release.range_histogram.distribution import Distribution
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.released import Released
@@ -255,7 +255,7 @@ class RangeHistogram(Distribution, Exchanged, Released):
     def _ask(self, what: str, lo: Any, hi: Any, names: tuple[str, str] = ("lo", "hi")) -> Any:
         if self.answers is None:
             raise UnsupportedError("the histogram was made by hand; release one with a mechanism")
-        low, high, single = checked_boxes(self.counts.shape, lo, hi, names)
+        low, high, single = check_boxes(self.counts.shape, lo, hi, names)
         found = getattr(self.answers, what)([e.ravel() for e in low], [e.ravel() for e in high])
         many = found if isinstance(found, tuple) else (found,)
         shaped = [one[0].item() if single else one.reshape(low[0].shape) for one in many]

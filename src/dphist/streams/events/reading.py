@@ -24,7 +24,7 @@ from dphist.counting.reading.columns import (
     Wanted,
     canonical_type,
     check_request,
-    decoded_type,
+    find_decoded_type,
     key_column,
 )
 from dphist.counting.reading.gate import is_table, open_source
@@ -247,7 +247,7 @@ def _read_frame(frame: object, wanted: list[Wanted], kind: LabelType) -> Events:
     names = {column.role: column.name for column in wanted}
     with ExitStack() as stack:
         source = open_source(stack, frame, wanted, ordered=True)
-        kinds = {role: decoded_type(kind) for role, kind in source.kinds.items()}
+        kinds = {role: find_decoded_type(kind) for role, kind in source.kinds.items()}
         user_type = None
         if "who" in kinds:
             user_type = find_user_type(kinds["who"], names["who"])

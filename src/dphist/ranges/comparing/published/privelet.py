@@ -18,11 +18,11 @@ def privelet(counts: IntArray, epsilon: float, generator: np.random.Generator) -
     padded = np.pad(counts, [(0, (1 << (size - 1).bit_length()) - size) for size in counts.shape])
     weights = compute_weights(padded.shape)
     scale = sensitivity(padded.shape) / (epsilon * weights)
-    noisy = transformed(padded.astype(np.float64)) + generator.laplace(size=padded.shape) * scale
+    noisy = transform(padded.astype(np.float64)) + generator.laplace(size=padded.shape) * scale
     return inverse(noisy)[tuple(slice(size) for size in counts.shape)]
 
 
-def transformed(values: FloatArray) -> FloatArray:
+def transform(values: FloatArray) -> FloatArray:
     """Return the Haar coefficients, axis after axis (the standard decomposition, sec. 6).
 
     Along an axis: first the mean of all; then, for the node k = 1, 2, ... of a binary tree,
