@@ -85,7 +85,7 @@ def write_rows(path: Path, delimiter: str) -> str:
 
 LABELS = {"kind": "labels", "user": WHO, "labels_label": WHAT}
 RANGES = {"kind": "ranges", "user": WHO, "ranges_column": "age"}
-TABLES = {"kind": "tables", "key_1": WHAT, "values_1": "l0, l1,l2"}
+TABLES = {"kind": "tables", "tables_key_1": WHAT, "tables_values_1": "l0, l1,l2"}
 ANONYMIZED = {"kind": "anonymized", "anonymized_label": WHAT}
 ONE = {"who": "one"}
 CASES: dict[str, tuple[str, Mapping[str, str]]] = {
@@ -109,12 +109,12 @@ CASES: dict[str, tuple[str, Mapping[str, str]]] = {
     "tables": (",", {"user": WHO, **TABLES}),
     "tables, two keys": (
         ";",
-        {"user": WHO, **TABLES, "key_2": "sex", "values_2": "f,m"}
+        {"user": WHO, **TABLES, "tables_key_2": "sex", "tables_values_2": "f,m"}
         | {"epsilon": "4", "tables_bound": "2"},
     ),
     "tables, one row": (
         ",",
-        {**TABLES, **ONE, "key_1": "sex", "values_1": "f,m", "tables_delta": "1e-8"},
+        {**TABLES, **ONE, "tables_key_1": "sex", "tables_values_1": "f,m", "tables_delta": "1e-8"},
     ),
     "anonymized": (",", ANONYMIZED | {"user": WHO, "epsilon": "0.2", "words_title": "It's $1"}),
     "anonymized, one row": ("\t", {**ANONYMIZED, **ONE, "size": "1000"}),
@@ -215,12 +215,12 @@ def test_faults_are_named_and_leave_no_command(browser: "Browser", path: Path) -
         assert "both" in fault()
         answer(found, ranges_start="2024-02-29T23:59:59", ranges_bins="12")
         assert "whole microseconds" in fault()
-        answer(found, kind="tables", key_1="what", values_1="a")
+        answer(found, kind="tables", tables_key_1="what", tables_values_1="a")
         assert "at least two" in fault()
         for wrong, said in (("a,a", "each once"), ("0:9:3,x", "colon"), ("@f,x", "colon")):
-            answer(found, values_1=wrong)
+            answer(found, tables_values_1=wrong)
             assert said in fault()
-        answer(found, values_1=",".join(map(str, range(25))))
+        answer(found, tables_values_1=",".join(map(str, range(25))))
         assert fault() == ""
         assert "no numbers for these choices" in (found.page.text_content("#absent") or "")
 
@@ -253,14 +253,14 @@ def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: P
     changes: dict[str, list[dict[str, str]]] = {
         "labels": [{"labels_bound": "10"}, {"labels_noise": "laplace"}, {"labels_delta": "1e-8"}],
         "ranges": [{"ranges_bound": "10"}, {"ranges_bins": "100"}],
-        "tables": [{"values_1": "a,b,c,d"}, {"tables_bound": "10"}],
+        "tables": [{"tables_values_1": "a,b,c,d"}, {"tables_bound": "10"}],
         "anonymized": [{"anonymized_bound": "10"}],
     }
     with opened(browser, path) as found:
         for kind, each in changes.items():
             answer(found, kind=kind, who="several")
             if kind == "tables":
-                answer(found, key_1="k", values_1="a,b")
+                answer(found, tables_key_1="k", tables_values_1="a,b")
             seen = [found.page.inner_html(".seen")]
             for change in [*each, {"epsilon": "0.1"}, {"size": "1000"}, {"who": "one"}]:
                 answer(found, **change)
