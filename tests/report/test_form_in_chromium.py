@@ -15,6 +15,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.commands.form.questions import ASKED
 from tests.support.report.chromium import Shown, chromium, printed_pages, shown
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ LABELS = {"kind": "labels", "user": WHO, "labels_label": WHAT}
 RANGES = {"kind": "ranges", "user": WHO, "ranges_column": "age"}
 TABLES = {"kind": "tables", "tables_key_1": WHAT, "tables_values_1": "l0, l1,l2"}
 ANONYMIZED = {"kind": "anonymized", "anonymized_label": WHAT}
+REGIONS = {"kind": "regions", "regions_label": WHAT, "regions_region": "sex"}
 ONE = {"who": "one"}
 CASES: dict[str, tuple[str, Mapping[str, str]]] = {
     "labels": (",", LABELS | {"unit": "person/people", "epsilon": "2"}),
@@ -118,6 +120,12 @@ CASES: dict[str, tuple[str, Mapping[str, str]]] = {
     ),
     "anonymized": (",", ANONYMIZED | {"user": WHO, "epsilon": "0.2", "words_title": "It's $1"}),
     "anonymized, one row": ("\t", {**ANONYMIZED, **ONE, "size": "1000"}),
+    "regions": (",", REGIONS | {"user": WHO, "regions_regions_file": "-the regions'.csv"}),
+    "regions, of fifty": (
+        ";",
+        REGIONS | {"user": WHO, "regions_regions": "50", "epsilon": "0.2", "regions_bound": "1"},
+    ),
+    "regions, one row": ("\t", {**REGIONS, **ONE, "regions_regions": "2", "size": "1000"}),
 }
 
 
@@ -129,7 +137,10 @@ def stated_error(kind: str, text: str, made: dict[str, Any], size: str) -> float
         found = re.findall(r"each\s+cell\s+±\s+([\d,]+)\s+\(95", text)
         assert len(found) == len(made["tables"])
         return max(int(each.replace(",", "")) for each in found)
-    (total, error), *more = made["expected_error"].items()
+    if kind == "regions":
+        (total, (error,)), *more = made["expected_errors"].items()
+    else:
+        (total, error), *more = made["expected_error"].items()
     assert (total, more) == (size, [])
     return float(f"{error:.2g}")
 
@@ -145,6 +156,9 @@ def test_commands_run_and_their_dry_run_says_the_same(
 ) -> None:
     delimiter, answers = CASES[case]
     header = write_rows(tmp_path / "it's data.csv", delimiter)
+    leaves = ["f", "m", *map(str, range(48))][: int(answers.get("regions_regions", 5))]
+    for name in ("regions.csv", "-the regions'.csv"):
+        (tmp_path / name).write_text("\n".join(leaves), encoding="utf-8")
     with opened(browser, path) as found:
         found.page.evaluate("document.querySelector('details').open = true")
         answer(found, file="it's data.csv", header=header, **answers)
@@ -223,6 +237,17 @@ def test_faults_are_named_and_leave_no_command(browser: "Browser", path: Path) -
         answer(found, tables_values_1=",".join(map(str, range(25))))
         assert fault() == ""
         assert "no numbers for these choices" in (found.page.text_content("#absent") or "")
+        answer(found, kind="regions", header="who,what,where", user="who")
+        answer(found, regions_label="what", regions_region="what")
+        assert "must be different ones" in fault()
+        answer(found, regions_region="who")
+        assert "must not be one that is counted" in fault()
+        answer(found, regions_region="where", regions_regions_file="")
+        assert fault() == "File of the regions: write one."
+        answer(found, regions_regions_file="release.json")
+        assert "different names" in fault()
+        answer(found, regions_regions_file="regions.csv")
+        assert fault() == ""
 
 
 def test_a_further_release_is_a_new_spend(browser: "Browser", path: Path) -> None:
@@ -255,6 +280,7 @@ def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: P
         "ranges": [{"ranges_bound": "10"}, {"ranges_bins": "100"}],
         "tables": [{"tables_values_1": "a,b,c,d"}, {"tables_bound": "10"}],
         "anonymized": [{"anonymized_bound": "10"}],
+        "regions": [{"regions_bound": "10"}, {"regions_regions": "50"}],
     }
     with opened(browser, path) as found:
         for kind, each in changes.items():
@@ -273,7 +299,7 @@ def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: P
 @pytest.mark.parametrize("width", [1200, 700, 400])
 def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, scheme: str) -> None:
     with shown(browser, path, width, scheme) as found:
-        for kind in ("labels", "ranges", "tables", "anonymized"):
+        for kind in (asked.kind for asked in ASKED):
             answer(found, header="who,what,age", kind=kind, user="who")
             assert found.scrolls_sideways() <= 0
             assert found.axe() == []
@@ -318,6 +344,29 @@ def test_the_keyboard_is_enough(browser: "Browser", path: Path) -> None:
         assert "none" not in shapes
         assert "--epsilon 0.5" in (page.text_content("#command") or "")
         page.keyboard.press("Escape")
+
+
+def test_the_keyboard_reaches_regions(browser: "Browser", path: Path) -> None:
+    typed = {"user": "who", "regions-label": "what", "regions-region": "where"}
+    with opened(browser, path) as found:
+        page = found.page
+        page.focus("#kind-regions")
+        page.keyboard.press("Space")
+        assert page.is_checked("#kind-regions")
+        reached = set()
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement === document.body"):
+                break
+            held = page.evaluate("document.activeElement.id")
+            reached.add(held)
+            if held in typed:
+                page.keyboard.type(typed[held])
+            if held == "regions-regions":
+                page.keyboard.press("ArrowDown")
+        assert reached >= {*typed, "regions-regions-file", "regions-regions", "regions-bound"}
+        assert page.input_value("#regions-regions") == "6"
+        assert "--region where \\\n" in (page.text_content("#command") or "")
 
 
 def test_copying(browser: "Browser", path: Path) -> None:

@@ -15,11 +15,17 @@ SIZES = ("1000", "10000", "1000000")
 
 _SHARES = (0.24, 0.18, 0.13, 0.1, 0.08, 0.06, 0.04, 0.03, 0.015, 0.005)
 _BOUNDS = ("1", "2", "5", "10", "30")
+_LEAVES = ("2", "3", "4", "5", "6", "8", "10", "12", "16", "20", "26", "50")
 _DELTAS = ("1e-6", "1e-8")
 
 
 def _as_number(text: str) -> int | str:
     return int(text) if text.isdigit() else text
+
+
+def _list_leaves(number: str) -> list[str]:
+    """Return regions of which none lies in another."""
+    return [f"region {place}" for place in range(1, int(number) + 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +191,43 @@ ASKED = (
         choices=[_size(), _bound("sensitivity", "max-records"), _epsilon()],
         error="profile_error",
         error_of="the whole histogram",
+        law="expected",
+        bar="in all",
+        shares=(1,),
+    ),
+    Asked(
+        kind="regions",
+        command="anonymize",
+        typed=[
+            _label(),
+            Typed("region", "Column of the regions", "The region that each row lies in"),
+            Typed(
+                "regions",
+                "File of the regions",
+                "A public file without a header: each line is a region, as it stands in the "
+                "column. Never take it from the data",
+                holds="file",
+                usual="regions.csv",
+            ),
+        ],
+        choices=[
+            Choice(
+                "regions",
+                "",
+                _LEAVES,
+                "5",
+                title="Regions in that file",
+                meaning="How many lines it has. For another number choose the nearest one: the "
+                "dry run reads the file, and states the error for yours. It also knows regions "
+                "within regions",
+                given=_list_leaves,
+            ),
+            _size(),
+            _bound("sensitivity", "max-records"),
+            _epsilon(),
+        ],
+        error="leaves_error",
+        error_of="the set of all histograms",
         law="expected",
         bar="in all",
         shares=(1,),
