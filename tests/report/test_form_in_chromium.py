@@ -377,9 +377,17 @@ def test_copying(browser: "Browser", path: Path) -> None:
             found.page.wait_for_selector(f"#{name}-copied:not(:empty)")
 
 
-def test_it_prints(browser: "Browser", path: Path) -> None:
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"kind": "labels", "labels_label": "what"},
+        {"kind": "regions", "regions_label": "what", "regions_region": "where"},
+    ],
+    ids=lambda answers: answers["kind"],
+)
+def test_it_prints(browser: "Browser", path: Path, answers: Mapping[str, str]) -> None:
     with shown(browser, path, 1200) as found:
-        answer(found, user="who", labels_label="what")
+        answer(found, user="who", **answers)
         found.page.emulate_media(media="print")
         assert found.page.locator("button:visible").count() == 0
         assert found.page.is_visible("#command")
