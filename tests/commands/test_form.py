@@ -80,10 +80,11 @@ def test_what_is_asked_are_options_of_the_command(asked: Asked) -> None:
             for value in choice.values:
                 option = options[choice.option]
                 assert value in option.choices if option.choices else option.read(value)
-    assert {*asked.columns, *asked.ends, "user", "unit", "output", "report", "table"} <= {*options}
+    typed = {each.option for each in asked.typed}
+    assert typed | {"user", "unit", "output", "report", "table"} <= {*options}
     required = {each.key for each in options.values() if each.required and not each.positional}
     keys = {"axis", "tables"} if asked.keys else set()
-    assert required <= {*asked.columns, *keys, *(each.option for each in asked.choices)}
+    assert required <= {*typed, *keys, *(each.option for each in asked.choices)}
 
 
 def test_an_output_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
+from dphist.commands.form.questions import ASKED
 from tests.support.report.chromium import Shown, chromium, printed_pages, shown
 
 if TYPE_CHECKING:
@@ -85,8 +86,9 @@ def write_rows(path: Path, delimiter: str) -> str:
 
 LABELS = {"kind": "labels", "user": WHO, "labels_label": WHAT}
 RANGES = {"kind": "ranges", "user": WHO, "ranges_column": "age"}
-TABLES = {"kind": "tables", "key_1": WHAT, "values_1": "l0, l1,l2"}
+TABLES = {"kind": "tables", "tables_key_1": WHAT, "tables_values_1": "l0, l1,l2"}
 ANONYMIZED = {"kind": "anonymized", "anonymized_label": WHAT}
+REGIONS = {"kind": "regions", "regions_label": WHAT, "regions_region": "sex"}
 ONE = {"who": "one"}
 CASES: dict[str, tuple[str, Mapping[str, str]]] = {
     "labels": (",", LABELS | {"unit": "person/people", "epsilon": "2"}),
@@ -109,15 +111,21 @@ CASES: dict[str, tuple[str, Mapping[str, str]]] = {
     "tables": (",", {"user": WHO, **TABLES}),
     "tables, two keys": (
         ";",
-        {"user": WHO, **TABLES, "key_2": "sex", "values_2": "f,m"}
+        {"user": WHO, **TABLES, "tables_key_2": "sex", "tables_values_2": "f,m"}
         | {"epsilon": "4", "tables_bound": "2"},
     ),
     "tables, one row": (
         ",",
-        {**TABLES, **ONE, "key_1": "sex", "values_1": "f,m", "tables_delta": "1e-8"},
+        {**TABLES, **ONE, "tables_key_1": "sex", "tables_values_1": "f,m", "tables_delta": "1e-8"},
     ),
     "anonymized": (",", ANONYMIZED | {"user": WHO, "epsilon": "0.2", "words_title": "It's $1"}),
     "anonymized, one row": ("\t", {**ANONYMIZED, **ONE, "size": "1000"}),
+    "regions": (",", REGIONS | {"user": WHO, "regions_regions_file": "-the regions'.csv"}),
+    "regions, of fifty": (
+        ";",
+        REGIONS | {"user": WHO, "regions_regions": "50", "epsilon": "0.2", "regions_bound": "1"},
+    ),
+    "regions, one row": ("\t", {**REGIONS, **ONE, "regions_regions": "2", "size": "1000"}),
 }
 
 
@@ -129,7 +137,10 @@ def stated_error(kind: str, text: str, made: dict[str, Any], size: str) -> float
         found = re.findall(r"each\s+cell\s+±\s+([\d,]+)\s+\(95", text)
         assert len(found) == len(made["tables"])
         return max(int(each.replace(",", "")) for each in found)
-    (total, error), *more = made["expected_error"].items()
+    if kind == "regions":
+        (total, (error,)), *more = made["expected_errors"].items()
+    else:
+        (total, error), *more = made["expected_error"].items()
     assert (total, more) == (size, [])
     return float(f"{error:.2g}")
 
@@ -145,6 +156,9 @@ def test_commands_run_and_their_dry_run_says_the_same(
 ) -> None:
     delimiter, answers = CASES[case]
     header = write_rows(tmp_path / "it's data.csv", delimiter)
+    leaves = ["f", "m", *map(str, range(48))][: int(answers.get("regions_regions", 5))]
+    for name in ("regions.csv", "-the regions'.csv"):
+        (tmp_path / name).write_text("\n".join(leaves), encoding="utf-8")
     with opened(browser, path) as found:
         found.page.evaluate("document.querySelector('details').open = true")
         answer(found, file="it's data.csv", header=header, **answers)
@@ -215,14 +229,25 @@ def test_faults_are_named_and_leave_no_command(browser: "Browser", path: Path) -
         assert "both" in fault()
         answer(found, ranges_start="2024-02-29T23:59:59", ranges_bins="12")
         assert "whole microseconds" in fault()
-        answer(found, kind="tables", key_1="what", values_1="a")
+        answer(found, kind="tables", tables_key_1="what", tables_values_1="a")
         assert "at least two" in fault()
         for wrong, said in (("a,a", "each once"), ("0:9:3,x", "colon"), ("@f,x", "colon")):
-            answer(found, values_1=wrong)
+            answer(found, tables_values_1=wrong)
             assert said in fault()
-        answer(found, values_1=",".join(map(str, range(25))))
+        answer(found, tables_values_1=",".join(map(str, range(25))))
         assert fault() == ""
         assert "no numbers for these choices" in (found.page.text_content("#absent") or "")
+        answer(found, kind="regions", header="who,what,where", user="who")
+        answer(found, regions_label="what", regions_region="what")
+        assert "must be different ones" in fault()
+        answer(found, regions_region="who")
+        assert "must not be one that is counted" in fault()
+        answer(found, regions_region="where", regions_regions_file="")
+        assert fault() == "File of the regions: write one."
+        answer(found, regions_regions_file="release.json")
+        assert "different names" in fault()
+        answer(found, regions_regions_file="regions.csv")
+        assert fault() == ""
 
 
 def test_a_further_release_is_a_new_spend(browser: "Browser", path: Path) -> None:
@@ -253,14 +278,15 @@ def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: P
     changes: dict[str, list[dict[str, str]]] = {
         "labels": [{"labels_bound": "10"}, {"labels_noise": "laplace"}, {"labels_delta": "1e-8"}],
         "ranges": [{"ranges_bound": "10"}, {"ranges_bins": "100"}],
-        "tables": [{"values_1": "a,b,c,d"}, {"tables_bound": "10"}],
+        "tables": [{"tables_values_1": "a,b,c,d"}, {"tables_bound": "10"}],
         "anonymized": [{"anonymized_bound": "10"}],
+        "regions": [{"regions_bound": "10"}, {"regions_regions": "50"}],
     }
     with opened(browser, path) as found:
         for kind, each in changes.items():
             answer(found, kind=kind, who="several")
             if kind == "tables":
-                answer(found, key_1="k", values_1="a,b")
+                answer(found, tables_key_1="k", tables_values_1="a,b")
             seen = [found.page.inner_html(".seen")]
             for change in [*each, {"epsilon": "0.1"}, {"size": "1000"}, {"who": "one"}]:
                 answer(found, **change)
@@ -273,7 +299,7 @@ def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: P
 @pytest.mark.parametrize("width", [1200, 700, 400])
 def test_every_width_and_scheme(browser: "Browser", path: Path, width: int, scheme: str) -> None:
     with shown(browser, path, width, scheme) as found:
-        for kind in ("labels", "ranges", "tables", "anonymized"):
+        for kind in (asked.kind for asked in ASKED):
             answer(found, header="who,what,age", kind=kind, user="who")
             assert found.scrolls_sideways() <= 0
             assert found.axe() == []
@@ -320,6 +346,29 @@ def test_the_keyboard_is_enough(browser: "Browser", path: Path) -> None:
         page.keyboard.press("Escape")
 
 
+def test_the_keyboard_reaches_regions(browser: "Browser", path: Path) -> None:
+    typed = {"user": "who", "regions-label": "what", "regions-region": "where"}
+    with opened(browser, path) as found:
+        page = found.page
+        page.focus("#kind-regions")
+        page.keyboard.press("Space")
+        assert page.is_checked("#kind-regions")
+        reached = set()
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement === document.body"):
+                break
+            held = page.evaluate("document.activeElement.id")
+            reached.add(held)
+            if held in typed:
+                page.keyboard.type(typed[held])
+            if held == "regions-regions":
+                page.keyboard.press("ArrowDown")
+        assert reached >= {*typed, "regions-regions-file", "regions-regions", "regions-bound"}
+        assert page.input_value("#regions-regions") == "6"
+        assert "--region where \\\n" in (page.text_content("#command") or "")
+
+
 def test_copying(browser: "Browser", path: Path) -> None:
     with opened(browser, path) as found:
         answer(found, user="who", labels_label="what")
@@ -328,9 +377,17 @@ def test_copying(browser: "Browser", path: Path) -> None:
             found.page.wait_for_selector(f"#{name}-copied:not(:empty)")
 
 
-def test_it_prints(browser: "Browser", path: Path) -> None:
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"kind": "labels", "labels_label": "what"},
+        {"kind": "regions", "regions_label": "what", "regions_region": "where"},
+    ],
+    ids=lambda answers: answers["kind"],
+)
+def test_it_prints(browser: "Browser", path: Path, answers: Mapping[str, str]) -> None:
     with shown(browser, path, 1200) as found:
-        answer(found, user="who", labels_label="what")
+        answer(found, user="who", **answers)
         found.page.emulate_media(media="print")
         assert found.page.locator("button:visible").count() == 0
         assert found.page.is_visible("#command")

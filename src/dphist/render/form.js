@@ -41,7 +41,8 @@ function readWords(field) {
 
 // Whether a field has an answer, or needs one.
 function isAnswered(field) {
-  return field.value.trim() !== "" || "column" in field.dataset || "end" in field.dataset;
+  const isNeeded = ["column", "end", "file"].some((each) => each in field.dataset);
+  return isNeeded || field.value.trim() !== "";
 }
 
 function quoteForShell(text) {
@@ -140,10 +141,11 @@ function readEnds(fields, bins) {
 
 // ---- Keys of tables
 
-function readKeys() {
+function readKeys(kind) {
   const found = [];
   for (const number of [1, 2]) {
-    const column = find(`key-${number}`), listed = find(`values-${number}`);
+    const column = find(`${kind.name}-key-${number}`);
+    const listed = find(`${kind.name}-values-${number}`);
     if (number === 2 && !column.value && !listed.value.trim()) break;
     const name = readColumn(column);
     if (/[=,+@]|^\s|\s$/.test(name))
@@ -174,17 +176,18 @@ function readOptions(kind) {
     const name = field.dataset.option;
     if ("column" in field.dataset) options.push([name, readColumn(field)]);
     else if ("end" in field.dataset) options.push([name, texts[ends.indexOf(field)]]);
+    else if ("file" in field.dataset) options.push([name, readFile(field)]);
     else if ("words" in field.dataset) options.push([name, readWords(field)]);
     else options.push([name, readText(field, nameOf(field)), "filed" in field.dataset]);
   }
   if (kind.keys.length) {
-    const keys = readKeys();
+    const keys = readKeys(kind);
     for (const { name, values } of keys) options.push(["axis", `${name}=${values.join(",")}`]);
     const names = keys.map((each) => each.name);
     const tables = names.length > 1 ? [...names, names.join("+")] : names;
     options.push(["tables", tables.join(",")]);
   }
-  checkDistinct(options);
+  checkDistinct(kind, options);
   options.push(["epsilon", chosen("epsilon"), true]);
   if (columns && !/\.parquet$/i.test(find("file").value)) {
     const isTabbed = /\.tsv(\.gz)?$/i.test(find("file").value);
@@ -194,21 +197,26 @@ function readOptions(kind) {
   return options;
 }
 
-function checkDistinct(options) {
+function checkDistinct(kind, options) {
   const valueOf = (name) => options.find((each) => each[0] === name)?.[1];
-  const user = valueOf("user"), others = ["label", "column"].map(valueOf);
+  const valuesOf = (holds) =>
+    kind.typed.filter((each) => each.holds === holds).map((each) => valueOf(each.option));
+  const user = valueOf("user"), others = valuesOf("column");
   for (const [name, value] of options) if (name === "axis") others.push(value.split("=")[0]);
   if (user !== undefined && others.includes(user))
     throw new Fault("The column of the people must not be one that is counted.");
+  if (new Set(others).size < others.length)
+    throw new Fault("Columns that are counted must be different ones.");
   const paths = ["output", "report", "table"].map(valueOf).filter(Boolean);
-  if (new Set([...paths, find("file").value]).size <= paths.length)
-    throw new Fault("The file and the outputs must all have different names.");
+  const files = [readFile(find("file")), ...valuesOf("file"), ...paths];
+  if (new Set(files).size < files.length)
+    throw new Fault("The files and the outputs must all have different names.");
   if (!paths.length) throw new Fault("Name an output: the release, the page or the table.");
 }
 
-function readFile() {
-  const name = readText(find("file"), "The name of the file");
-  if (!name) throw new Fault("Name the file.");
+function readFile(field) {
+  const name = readText(field, nameOf(field));
+  if (!name) throw new Fault(`${nameOf(field)}: write one.`);
   return name.startsWith("-") ? `./${name}` : name;
 }
 
@@ -242,45 +250,10 @@ function findNumbers(kind, epsilon) {
     return "bound" in field.dataset && chosen("who") === "one" ? "1" : field.value;
   });
   if (kind.keys.length) {
-    const sizes = readKeys().map((each) => each.values.length);
+    const sizes = readKeys(kind).map((each) => each.values.length);
     answers.unshift(sizes.sort((a, b) => a - b).join("x"));
   }
   return numbers[kind.name][answers.join(" ")];
-}
-
-// ---- The preview
-
-const SHARES = [0.24, 0.18, 0.13, 0.1, 0.08, 0.06, 0.04, 0.03, 0.015, 0.005];
-
-function drawPreview(kind, found) {
-  const svg = find("preview"), size = Number(find("size").value);
-  svg.replaceChildren();
-  const [error, , appears = 0] = found;
-  const counts = kind.name === "anonymized" ? [size] : SHARES.map((share) => share * size);
-  const longest = counts[0] + error, scale = 210 / longest, left = 96;
-  const draw = (tag, attributes, text) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    if (text) made.textContent = text;
-    svg.append(made);
-  };
-  const nouns = { labels: "label", ranges: "range", tables: "cell", anonymized: "all records" };
-  counts.forEach((count, at) => {
-    const y = 6 + 23 * at, name = counts.length > 1 ? `${nouns[kind.name]} ${at + 1}` : "in all";
-    const low = left + scale * Math.max(count - error, 0), high = left + scale * (count + error);
-    const faint = count < appears ? { class: "faint" } : {};
-    draw("text", { x: left - 8, y: y + 12, "text-anchor": "end" }, name);
-    draw("rect", { x: left, y, width: Math.max(scale * count, 0.5), height: 15, ...faint });
-    const tips = [low, high].map((x) => `M${x} ${y + 3}v9`).join("");
-    draw("path", { d: `M${low} ${y + 7.5}H${high}${tips}` });
-    draw("text", { x: high + 5, y: y + 12 }, writeNumber(Math.round(count)));
-  });
-  const dropped = counts.filter((count) => count < appears).length;
-  const meant = kind.law === "95 %" ? `within ±\u00a0${writeNumber(error)} records (95\u00a0%)`
-    : `about ${writeNumber(error)} records off`;
-  find("preview-text").textContent =
-    `Made-up data of ${writeNumber(size)} records: ${kind.error_of} is ${meant}, as lines show.` +
-    (kind.appears ? ` ${dropped} of ${counts.length} labels (dashed) may not appear.` : "");
 }
 
 // ---- What is spent
@@ -378,7 +351,7 @@ function showCommand(kind) {
   let fault = "";
   current = null;
   try {
-    const file = readFile(), options = readOptions(kind);
+    const file = readFile(find("file")), options = readOptions(kind);
     const guess = kind.sized ? [["expect-total", find("size").value]] : [];
     const command = writeCommand(kind, options, file);
     find("command").textContent = command;

@@ -11,6 +11,8 @@ from markupsafe import Markup, escape
 
 from dphist.render.html import make_environment
 
+_SCRIPTS = ("form.js", "form_preview.js")  # one script of the page
+
 
 def form_page(**told: Any) -> str:
     """Return the page.
@@ -22,7 +24,8 @@ def form_page(**told: Any) -> str:
     ----------
     told : what the template shows; `kinds` and `numbers` are also what the script reads.
     """
-    script = "\n" + files("dphist.render").joinpath("form.js").read_text(encoding="utf-8")
+    place = files("dphist.render")
+    script = "\n" + "\n".join(place.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = make_environment()
     environment.filters["in_words"] = _in_words

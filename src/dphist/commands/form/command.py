@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -61,8 +62,10 @@ def _describe(asked: Asked) -> dict[str, Any]:
         "name": asked.kind,
         "command": asked.command,
         "question": find_planning(asked.kind).question,
-        "columns": [(name, meanings[name]) for name in asked.columns],
-        "ends": [(name, meanings[name]) for name in asked.ends],
+        "typed": [
+            {**asdict(each), "meaning": each.meaning or meanings[each.option]}
+            for each in asked.typed
+        ],
         "keys": [MAX_VALUES_OF_ONE, MAX_VALUES_OF_TWO] if asked.keys else [],
         "table": meanings["table"],
         "bound": bound and _question(asked, bound, meanings),
@@ -73,11 +76,13 @@ def _describe(asked: Asked) -> dict[str, Any]:
         "sized": asked.choice("size") is not None,
         "error_of": asked.error_of,
         "law": asked.law,
+        "bar": asked.bar,
+        "shares": asked.shares,
     }
 
 
 def _question(asked: Asked, choice: Choice, meanings: Mapping[str, str]) -> dict[str, Any]:
-    """Return a choice with its words: of the plan's column, or else of the option."""
+    """Return a choice with its words: of the plan's column, its own, or of the option."""
     column = find_columns(asked.kind).get(choice.parameter)
     labels = {value: value for value in choice.values}
     if choice.asks == "delta":
@@ -89,7 +94,7 @@ def _question(asked: Asked, choice: Choice, meanings: Mapping[str, str]) -> dict
         "parameter": choice.parameter,
         "option": choice.option,
         "title": column.title if column else choice.title,
-        "meaning": column.meaning if column else meanings[choice.option],
+        "meaning": column.meaning if column else choice.meaning or meanings[choice.option],
         "values": labels,
         "usual": choice.usual,
     }

@@ -40,14 +40,16 @@ def compute_numbers(
     """
     found: Numbers = {}
     values = {each.parameter: only.get(each.parameter, each.values) for each in asked.choices}
+    choices = {each.parameter: each for each in asked.choices}
     several: dict[str, Any] = {
-        each.parameter: _read(values[each.parameter], each.asks)
-        for each in asked.choices
+        name: [each.given(value) for value in values[name]]
+        for name, each in choices.items()
         if each.asks in _MANY
     }
     shapes = list(sizes or list_sizes()) if asked.keys else [()]
     for shape, fixed in product(shapes, _list_fixed(asked, values)):
-        for row in plan(asked.kind, **_describe_keys(shape), **several, **fixed):
+        given = {name: choices[name].given(value) for name, value in fixed.items()}
+        for row in plan(asked.kind, **_describe_keys(shape), **several, **given):
             written = {**row, **fixed}
             answers = [_answer(each.values, written, each.parameter) for each in asked.choices]
             place = " ".join([*(["x".join(map(str, shape))] if shape else []), *answers])
@@ -61,15 +63,11 @@ def list_sizes() -> Iterator[tuple[int, ...]]:
     yield from combinations_with_replacement(range(2, MAX_VALUES_OF_TWO + 1), 2)
 
 
-def _list_fixed(asked: Asked, values: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+def _list_fixed(asked: Asked, values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
     """Return each combination of the answers of which a plan takes one value each."""
     names = [each.parameter for each in asked.choices if each.asks not in _MANY]
-    read = [[int(value) if value.isdigit() else value for value in values[name]] for name in names]
-    return [dict(zip(names, each, strict=True)) for each in product(*read)]
-
-
-def _read(values: Sequence[str], asks: str) -> list[Any]:
-    return [int(value) if asks == "bound" else value for value in values]
+    found = product(*(values[name] for name in names))
+    return [dict(zip(names, each, strict=True)) for each in found]
 
 
 def _answer(values: Sequence[str], row: Mapping[str, Any], parameter: str) -> str:
