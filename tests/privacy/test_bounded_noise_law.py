@@ -189,9 +189,9 @@ def test_rho_is_that_of_geometric_noise(mechanism: ThresholdHistogram) -> None:
 
 
 def lowered(patch: pytest.MonkeyPatch) -> None:
-    right = ThresholdHistogram.threshold.fget
+    right = ThresholdHistogram.threshold_in_steps.fget
     assert right is not None
-    patch.setattr(ThresholdHistogram, "threshold", property(lambda self: right(self) - 1))
+    patch.setattr(ThresholdHistogram, "threshold_in_steps", property(lambda self: right(self) - 1))
 
 
 def shorter(patch: pytest.MonkeyPatch) -> None:

@@ -117,7 +117,7 @@ def lowered(steps: int) -> Callable[[pytest.MonkeyPatch], None]:
     """Plant a threshold that is too low by steps of its grid; one is >= in place of >."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        right = ThresholdHistogram.threshold.fget
+        right = ThresholdHistogram.threshold_in_steps.fget
         assert right is not None
 
         def wrong(self: ThresholdHistogram) -> int | Fraction:
@@ -125,7 +125,7 @@ def lowered(steps: int) -> Callable[[pytest.MonkeyPatch], None]:
             step = Fraction(steps, fine)
             return right(self) - (steps if self.noise == "laplace" else step)
 
-        patch.setattr(ThresholdHistogram, "threshold", property(wrong))
+        patch.setattr(ThresholdHistogram, "threshold_in_steps", property(wrong))
 
     return plant
 

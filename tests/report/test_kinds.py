@@ -315,7 +315,7 @@ def _reached(value: Any) -> Iterator[Any]:
 
 @pytest.mark.quick("as_json")
 @pytest.mark.parametrize(
-    "shown", ["summary_text(release)", "table_csv(release)", "json_of(release)"]
+    "shown", ["summary_text(release)", "table_csv(release)", "make_json(release)"]
 )
 def test_nothing_that_draws_is_imported_before_something_is_drawn(shown: str) -> None:
     code = (

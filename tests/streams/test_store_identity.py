@@ -59,7 +59,7 @@ def test_birth_or_generation_is_enough(kept: str, path: Path, monkeypatch) -> No
 
 def takes_attributes(path: Path) -> bool:
     try:
-        os.setxattr(path, "test", b"1")
+        os.setxattr(path, "user.test", b"1")
     except (AttributeError, OSError):  # not on Linux, or a file system without them
         return False
     return True

@@ -102,7 +102,7 @@ def test_a_file_of_another_version_or_mechanism_is_refused(tmp_path) -> None:
     dh.compare({"mine": dh.RankSplit}, PROFILE, [1], most=2, output=output)
     with pytest.raises(dh.ParameterError, match="another one named mine"):
         dh.compare({"mine": dh.SortedCounts}, PROFILE, [1], most=2, output=output)
-    output.write_text(output.read_text().replace(dh.__version__, "1"))
+    output.write_text(output.read_text().replace(dh.__version__, "0.0.1"))
     with pytest.raises(dh.ParameterError, match="another version of dphist"):
         dh.compare({"mine": dh.RankSplit}, PROFILE, [1], most=2, output=output)
 

@@ -298,7 +298,7 @@ class Refined:
     values: FloatArray
     walk: Walk
     noise: FloatArray
-    solve_banded: Solved
+    solved: Solved
     drift: FloatArray
 
 

@@ -155,7 +155,7 @@ def _without_plus(text: pa.Array) -> pa.Array:
     """Remove one plus sign before a number, which not every version of Arrow reads."""
     if not pc.any(pc.starts_with(text, "+")).as_py():
         return text
-    return pc.replace_substring_regex(text, r"iInN])", r"\1")
+    return pc.replace_substring_regex(text, r"^\+([0-9.iInN])", r"\1")
 
 
 def _floats(text: pa.Array) -> pa.Array:
