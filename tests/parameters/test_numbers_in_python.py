@@ -192,7 +192,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {
             "frame": FRAME,
             "groups": {"label": ["a", "b"]},
-            "column": "value",
+            "column": "x",
             "bins": [0, 2, 4],
             "user": "user",
             "max_rows": 1,

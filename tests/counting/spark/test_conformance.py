@@ -414,11 +414,11 @@ def test_labels_cost_two_shuffles(frame: Any, monkeypatch: pytest.MonkeyPatch) -
     plans: list[str] = []
     held = stores.SparkStore.__init__
 
-    def noted(self: Any, rows: Any, kind: pa.DataType) -> None:
+    def noted(self: Any, rows: Any, *more: Any) -> None:
         with redirect_stdout(StringIO()) as shown:
             rows.frame.explain()
         plans.append(shown.getvalue())
-        held(self, rows, kind)
+        held(self, rows, *more)
 
     monkeypatch.setattr(stores.SparkStore, "__init__", noted)
     source = frame.sparkSession.range(100).selectExpr("id % 7 AS who", "id % 5 AS term")
