@@ -12,7 +12,7 @@ _FUNCTIONS = {
     "plot_value": "dphist.report",
     "draw_vega": "dphist.report",
     "html_of": "dphist.report.notebook",
-    "text_of": "dphist.report.notebook",
+    "format_text": "dphist.report.notebook",
     "write_page": "dphist.report.notebook",
     "table_csv": "dphist.report",
     "table_file": "dphist.report.table_files",

@@ -223,7 +223,7 @@ class AuditResult:
         return self.layer == "exact" or (self.layer == "replay" and not self.delta)
 
     def __str__(self) -> str:
-        return str(shown_by("text_of", self))
+        return str(shown_by("format_text", self))
 
     def to_json(self) -> str:
         """Return the result as a JSON object."""

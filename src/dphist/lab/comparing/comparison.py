@@ -52,7 +52,7 @@ class Comparison(Tabular):
         return f"Comparison({self.kind!r}, {len(self.rows)} rows{left})"
 
     def __str__(self) -> str:
-        return str(shown_by("text_of", self))
+        return str(shown_by("format_text", self))
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -176,7 +176,7 @@ class RuleResult(Tabular):
         shown_by("write_page", self, path=path)
 
     def __str__(self) -> str:
-        return str(shown_by("text_of", self))
+        return str(shown_by("format_text", self))
 
     def __repr__(self) -> str:
         said = self.suppressed
