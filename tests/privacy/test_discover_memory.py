@@ -30,7 +30,7 @@ def is_silent(error: BaseException) -> bool:
     return FOUND not in f"{error}{error.__context__!r}{error.__cause__!r}"
 
 
-@pytest.mark.parametrize("name", ["totals_of", "weights", "rounded_gaussian", "next_priorities"])
+@pytest.mark.parametrize("name", ["make_totals", "weights", "rounded_gaussian", "next_priorities"])
 def test_a_release_that_needs_too_much_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     counts = with_sets()
     monkeypatch.setattr(measuring, name, fails)
