@@ -20,7 +20,7 @@ OPEN_TO = ("lab", "properties")
 # Of what counts rows, others import constants, types, public axes, what shows progress, and
 # the columns of files by header or footer.
 FOR_OTHERS = re.compile(
-    r"LARGEST|redact_errors|UserType|is_key_type|fresh_key|Progress|Report|Done|ERASED|open_display"
+    r"LARGEST|redact_errors|UserType|is_key_type|draw_key|Progress|Report|Done|ERASED|open_display"
     r"|Resources|memory_limit|space_needed|Grid|check_name|value_roles|dates_of_range|find_files|Files|query"
     r"|read_schemas"
 )
