@@ -75,6 +75,11 @@ class Description:
         """The place of the ledger, if there is one."""
         return self._locate(self.facts["ledger"]) if "ledger" in self.facts else None
 
+    def find_bound(self, name: str) -> int | None:
+        """Return the largest value of a bound, if the file says or implies one."""
+        most: int | None = self.facts.get(name, _DEFAULTS.get(name))
+        return most
+
     def choose_bound(self, name: str, asked: int | None, called: str = "") -> int:
         """Return the bound that was asked for, if the file allows it, or that of the file.
 
@@ -82,11 +87,11 @@ class Description:
         ----------
         called : the parameter that errors name (default: `name`).
         """
-        most = self.facts.get(name, _DEFAULTS.get(name))
-        if asked is None and most is None:
-            raise ParameterError(name, f"must be given, or stand in {self.path}")
+        most = self.find_bound(name)
         if asked is None:
-            return int(most)
+            if most is None:
+                raise ParameterError(name, f"must be given, or stand in {self.path}")
+            return most
         whole_number(asked, called or name, 1)
         if most is not None and asked > most:
             where = f"as {self.path} says" if name in self.facts else f"unless {self.path} has it"

@@ -377,6 +377,67 @@ def test_a_state_is_within_the_description(describe, capsys, monkeypatch) -> Non
     assert "this command refuses such rows" in refusal(capsys)
 
 
+def test_a_weight_is_within_a_bound_that_the_file_leaves_out(describe, capsys) -> None:
+    """Of a label, a user adds at most 1 then."""
+    weighed = ("--weight", "age=0:100:1", "--max-labels", "1")
+    for said, most in ("", "1 record"), ("max_count = 50\n", "50 records"):
+        describe(FACTS.replace("max_count = 3\n", said))
+        assert run_with_dataset("labels", *weighed, "--dry-run", "--json") == 0
+        assert f" and {most} of each" in json.loads(capsys.readouterr().out)["counts_of"]
+
+
+def put(monkeypatch, *more: str) -> int:
+    """Feed visits of patients to a stream without the description."""
+    rows = "".join(f"1,{visit},rare\n" for visit in range(20))
+    Path("visits.csv").write_text("patient,visit,drug\n" + rows)
+    with Path("visits.csv").open() as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        return main([*STREAM, "--output", "v.json", *more])
+
+
+def test_a_state_has_the_users_of_the_description(describe, capsys, monkeypatch) -> None:
+    """Else one patient of it may have added any number of events, as many visits."""
+    describe(EVENTS)
+    bound = ("--max-events-per-user", "2")
+    assert put(monkeypatch, *NEW, *bound, "--user", "visit", "--unit", "one visit") == 0
+    assert feed(monkeypatch) == 2
+    assert "--user must be as the stream was made with" in refusal(capsys)
+    assert not Path("r.json").exists()
+    assert put(monkeypatch, "--user", "visit", "--unit", "one patient") == 2
+    assert "--unit must be as the stream was made with" in refusal(capsys)
+    assert put(monkeypatch, "--user", "visit") == 0
+    assert dh.Release.load("v.json").guarantee.unit.who == "visit"
+
+
+def test_a_paid_state_goes_on_with_the_users_of_the_account(describe, capsys, monkeypatch) -> None:
+    dh.Ledger.create("held/a.ledger", epsilon=9, delta="1e-5", unit="one patient")
+    describe(EVENTS + 'ledger = "a.ledger"\n')
+    paid = ("--by", "ann", "--key", "one")
+    assert feed(monkeypatch, *NEW, *paid) == 0
+    for unit, fault in (
+        (("--unit", "one visit"), "must be that of the account that paid"),
+        ((), "--user must be as the stream was made with"),
+    ):
+        typed = ("--ledger", "held/a.ledger", *paid, "--user", "visit", *unit)
+        assert put(monkeypatch, *typed) != 0
+        assert fault in refusal(capsys)
+    assert feed(monkeypatch, *paid) == 0
+
+
+def test_a_state_that_does_not_name_its_users(describe, capsys, monkeypatch) -> None:
+    """Of a program or an earlier version: a description cannot vouch for events before."""
+    describe(EVENTS)
+    stated: dict[str, Any] = {"epsilon": 5, "delta": "1e-6", "horizon": 100}
+    stated["max_events_per_user"] = 2
+    with dh.ContinualHistogram.open("s.db", **stated) as stream:
+        stream.update(["a"], user="1")
+    assert feed(monkeypatch) != 0
+    assert "does not say who its users are" in refusal(capsys)
+    assert put(monkeypatch, "--user", "patient", "--unit", "one patient") == 0
+    assert feed(monkeypatch) == 0
+    assert dh.Release.load("r.json").guarantee.unit.who == "patient"
+
+
 def test_a_stream_of_users_needs_a_bound(describe, capsys, monkeypatch) -> None:
     for more in ((), ("--dry-run",)):
         assert feed(monkeypatch, *NEW, *more) == 2

@@ -88,6 +88,8 @@ def test_what_decimals_of_spark_cannot_hold_is_refused() -> None:
         (long, Fraction(1)),
         (wide, Fraction(1, 1000)),
         (pa.array([1.0]), Fraction(10**24 - 1, 10**12)),
+        (pa.array([1.0]), Fraction(1, 2**1070)),
+        (pa.array([1.0]), Fraction(2**1000)),
     ):
         with refused(dh.ColumnError, "column 'x' has too many digits"):
             steps_of(column, step)

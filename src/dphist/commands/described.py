@@ -123,8 +123,8 @@ def _set_bound(options: argparse.Namespace, said: Description, name: str) -> Non
         if isinstance(each, int):
             said.choose_bound(key, each, name)
     of_events = name == "max_labels" and hasattr(options, "max_events_per_user")
-    if asked is None and key in said.facts and not of_events:
-        setattr(options, name, said.facts[key])
+    if asked is None and said.find_bound(key) is not None and not of_events:
+        setattr(options, name, said.find_bound(key))
         options.filled.add(name)
 
 

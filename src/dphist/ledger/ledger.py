@@ -442,7 +442,7 @@ class Ledger:
             data = Deferred(lambda: None, unit)
             self._check_one_step(mechanism, data, account)
             self._payments.charge(mechanism, data, by, key, note, account, again=True)
-        return open_charged(self._payments, path, mechanism, key, moved=moved)
+        return open_charged(self._payments, path, mechanism, key, unit, moved=moved)
 
     def session(
         self,

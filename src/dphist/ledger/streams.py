@@ -13,6 +13,7 @@ from dphist.ledger.charging import check_words, mechanism_in_words
 from dphist.ledger.entries import Entry
 from dphist.ledger.payments import Payments
 from dphist.privacy import PrivacyUnit
+from dphist.privacy.unit import unit_of_data
 from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
 from dphist.streams.store.store import Store
@@ -27,9 +28,10 @@ class LedgerStream(ContinualHistogram):
     _key: str
 
     @property
-    def unit(self) -> PrivacyUnit:
-        """What is protected; users are called as in the account."""
-        return self.mechanism.make_unit(_payment_facts(self._payments, self._key)["unit"])
+    def _user(self) -> PrivacyUnit:
+        """One user, who is called as in the account."""
+        unit: PrivacyUnit = _payment_facts(self._payments, self._key)["unit"]
+        return unit
 
     def released(self) -> Release:
         """Release all recorded readings; the release names the entry that paid for the stream."""
@@ -85,10 +87,15 @@ def open_charged(
     path: str | Path,
     mechanism: ContinualMechanism | None,
     key: str,
+    unit: str | PrivacyUnit | None = None,
     *,
     moved: bool = False,
 ) -> LedgerStream:
     """Open the stream that was paid for by a key; begin it if it never began.
+
+    Parameters
+    ----------
+    unit : what a user is, if it was named: it must be the unit of the account.
 
     Raises
     ------
@@ -110,6 +117,9 @@ def open_charged(
     assert store is not None  # noqa: S101 - `open` has a file
     try:
         _check_paid(payments, key, stream.mechanism)
+        if unit is not None and unit_of_data(unit).single != stream._user.single:
+            fault = f"must be that of the account that paid for the stream, {str(stream._user)!r}"
+            raise ParameterError("unit", fault, "leave it out to go on")
         if noted is not None:
             _check_noted(noted, store, path)
         note(payments, key, store)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
 from dphist.counting.reading.columns import UserType
-from dphist.errors import ParameterError, UnsupportedError
+from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, Target
+from dphist.privacy.unit import ONE_USER, unit_of_data
 from dphist.release.label_types import LabelType, read_label
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.running_counts import RunningCounts
@@ -19,7 +20,7 @@ from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import Method
 from dphist.streams.state.group_commit import GroupCommit
 from dphist.streams.state.live import LiveState, open_state, take_over
-from dphist.streams.state.state import StreamState
+from dphist.streams.state.state import StreamState, StreamUsers
 from dphist.streams.store.store import Store
 
 
@@ -130,7 +131,7 @@ class ContinualHistogram:
         target = self.mechanism.target
         asked = "" if target is None else f", target={target!r}"
         said = f"{FOR_TESTS}; " if self.for_tests else ""
-        promise = f"{self.guarantee} for {self.mechanism.unit}{asked}; {said}"
+        promise = f"{self.guarantee} for {self.unit}{asked}; {said}"
         method, events = (
             f"method={self.mechanism.method!r}",
             f"{self.time} of {self.horizon} events",
@@ -164,7 +165,41 @@ class ContinualHistogram:
     @property
     def unit(self) -> PrivacyUnit:
         """What is protected, and how much of it counts."""
-        return self.mechanism.unit
+        return self.mechanism.make_unit(self._user)
+
+    @property
+    def _user(self) -> PrivacyUnit:
+        """One user."""
+        named = self.named_users
+        return ONE_USER if named is None else named.unit
+
+    @property
+    def named_users(self) -> StreamUsers | None:
+        """Column and unit of the users, as `name_users` was told; public. None if it was not."""
+        return self._live.state.named_users
+
+    def name_users(self, column: str, unit: PrivacyUnit | str | None = None) -> None:
+        """Say who the users of all events are; a durable stream keeps it, and refuses others.
+
+        Releases then name the unit. The stream does not see where events come from: whoever names
+        the users sees to it that all are of this column.
+
+        Parameters
+        ----------
+        column : the column or field that names the users.
+        unit : one of them, such as "one patient" (default: as it was said before, or "one user").
+
+        Raises
+        ------
+        ParameterError
+            If other users were named before, or the stream protects single events.
+        """
+        if self.mechanism.max_events_per_user is None:
+            raise ParameterError("user", "needs " + Argument("max_events_per_user"))
+        held = self.named_users
+        known = self._user if held is None else held.unit
+        one = known if unit is None else unit_of_data(unit).single
+        self._live.name_users(StreamUsers(column, one))
 
     @property
     def time(self) -> int:

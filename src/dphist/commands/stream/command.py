@@ -17,7 +17,7 @@ from dphist.commands.presentation import (
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_purpose
 from dphist.commands.records import NAMES_USERS, read_known_labels, say_dry_run
-from dphist.commands.stream.outputs import check_stream_paths, find_replaceable, name_unit_of_stream
+from dphist.commands.stream.outputs import check_stream_paths, find_replaceable
 from dphist.commands.stream.run import Run, remove_if_unused
 from dphist.document.kind import DataFacts
 from dphist.document.options import (
@@ -36,6 +36,7 @@ from dphist.document.unit_words import how_many
 from dphist.errors import ParameterError, join_arguments, phrase
 from dphist.parameters import positive_delta, positive_number, probability
 from dphist.privacy.calibration import calibrate
+from dphist.privacy.unit import ONE_USER
 from dphist.release.label_types import format_label
 from dphist.signals import Stopping
 from dphist.streams import ContinualHistogram, ContinualMechanism
@@ -140,7 +141,7 @@ def _stream(options: argparse.Namespace) -> None:
         remove_if_unused(stream, options.state, unpaid),
     ):
         _check_same(stream.mechanism, options)
-        _check_users(stream.mechanism, options)
+        _check_users(stream, options)
         replaced = find_replaceable(stream, options)
         form = _make_form(options, stream)
         _announce(stream, options)
@@ -151,7 +152,7 @@ def _stream(options: argparse.Namespace) -> None:
 def _say_dry_run(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
     """Print guarantee, threshold and error; nothing is read or made."""
     data = DataFacts(
-        unit=name_unit_of_stream(mechanism, options),
+        unit=mechanism.make_unit(get_named_unit(options) or ONE_USER),
         presentation=read_presentation(options),
         guesses=() if options.expect_events is None else (options.expect_events,),
     )
@@ -255,14 +256,23 @@ def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> N
             raise ParameterError(name, same, "leave it out to go on")
 
 
-def _check_users(mechanism: ContinualMechanism, options: argparse.Namespace) -> None:
-    """Refuse input without users where the state bounds them, and users where it does not."""
-    bounded = mechanism.max_events_per_user is not None
+def _check_users(stream: ContinualHistogram, options: argparse.Namespace) -> None:
+    """Refuse other users than those of the state: none, some, of another column or unit."""
+    bounded = stream.mechanism.max_events_per_user is not None
     if bounded and options.user is None:
         raise UsageError(phrase("{user} is needed: the state bounds the events of each user"))
     if not bounded and options.user is not None:
         needed = "{user} needs {max_events_per_user}, which the state was made without"
         raise UsageError(phrase(needed))
+    if not bounded:
+        return
+    if getattr(options, "dataset_file", None) and stream.time and stream.named_users is None:
+        # A state of an earlier version, or of a program: its users may be others.
+        raise UsageError(
+            f"{options.state} does not say who its users are, and {options.dataset_file} does: "
+            "begin another stream"
+        )
+    stream.name_users(options.user, get_named_unit(options))
 
 
 def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
@@ -270,8 +280,7 @@ def _announce(stream: ContinualHistogram, options: argparse.Namespace) -> None:
     if options.quiet or options.json:
         return
     mechanism = stream.mechanism
-    unit = name_unit_of_stream(stream, options)
-    say(f"Guarantee: {in_all(find_total(mechanism))}, for {unit}.")
+    say(f"Guarantee: {in_all(find_total(mechanism))}, for {stream.unit}.")
     if stream.time:
         say(f"Continuing from a state with {how_many(stream.time, 'event')}.")
     say(flush=True)

@@ -9,12 +9,10 @@ import argparse
 import os
 import sys
 from collections.abc import Collection
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from dphist.commands.options import UsageError
-from dphist.commands.presentation import get_named_unit, present_release
+from dphist.commands.presentation import present_release
 from dphist.commands.publishing import (
     check_outputs,
     check_table,
@@ -28,7 +26,6 @@ from dphist.document.csv_rows import list_lines
 from dphist.document.kind import find_kind
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
 from dphist.files import stage_outputs
-from dphist.privacy import PrivacyUnit
 from dphist.release.release import Release
 from dphist.streams import ContinualHistogram
 
@@ -44,9 +41,6 @@ def write_outputs(
         If the system refuses, or a file is there by now that is not of this stream.
     """
     release = stream.released()
-    if options.unit is not None:
-        unit = name_unit_of_stream(release.mechanism, options)
-        release = replace(release, provenance={**release.provenance, "unit": unit})
     release = present_release(release, options)
     paths = list_outputs(options)
     with stage_outputs() as staged:
@@ -177,10 +171,3 @@ def _is_input(path: str) -> bool:
         return os.path.samestat(Path(path).stat(), os.fstat(sys.stdin.fileno()))
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def name_unit_of_stream(stream: Any, options: argparse.Namespace) -> PrivacyUnit:
-    """Return what a stream, or its mechanism, protects, with the name that --unit gives a user."""
-    unit: PrivacyUnit = stream.unit
-    name = get_named_unit(options)
-    return unit if name is None or unit.who != "user" else replace(name, events=unit.events)

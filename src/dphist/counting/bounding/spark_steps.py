@@ -20,6 +20,7 @@ from dphist.errors import ColumnError
 _WIDE = "DECIMAL(38, 0)"
 _MOST = 10**38 - 1  # of such a decimal
 _FLOAT_BITS = 53
+_LARGEST_POWER = 1023  # of two that is a float
 _MOST_DIGITS = 18  # after the point of a decimal: so many are split off exactly
 
 
@@ -102,7 +103,8 @@ def _snap_floats(
     last_bits = [Fraction(2) ** (power - _FLOAT_BITS + 1) / each.step for power in powers[:-1]]
     above = [bit.numerator for bit in last_bits]
     below = [bit.denominator for bit in last_bits]
-    if max(above) << _FLOAT_BITS > _MOST or 4 * max(below) > _MOST:
+    beyond = max(powers[-1], _FLOAT_BITS - 1 - powers[0]) > _LARGEST_POWER
+    if beyond or max(above) << _FLOAT_BITS > _MOST or 4 * max(below) > _MOST:
         raise _too_long(each.name)
     lists = {
         "bits": pa.array([0.0, *(2.0 ** (_FLOAT_BITS - 1 - power) for power in powers[:-1])]),

@@ -21,8 +21,8 @@ from dphist.release.maker import read_parameters
 from dphist.streams.events.cutting import Events, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
 from dphist.streams.mechanism import ContinualMechanism
-from dphist.streams.state.state import Step, StreamState
-from dphist.streams.state.stored import all_rows, read_state, step_rows
+from dphist.streams.state.state import Step, StreamState, StreamUsers
+from dphist.streams.state.stored import all_rows, read_state, step_rows, users_rows
 from dphist.streams.store.store import Store
 
 _LOG = logging.getLogger(__name__)
@@ -117,6 +117,26 @@ class LiveState:
             return counts
         self._apply(step, source)
         return counts
+
+    def name_users(self, users: StreamUsers) -> None:
+        """Keep who the users of the stream are, the first time; refuse others from then on.
+
+        Raises
+        ------
+        ParameterError
+            If the column or the unit is not the one that was kept.
+        """
+        with self.ready():
+            held = self.state.named_users
+            if held is None:
+                self._refuse_if_saved()
+                if self.store is not None:
+                    self.store.commit(users_rows(users))
+                self.state.named_users = users
+            elif held != users:
+                name = "user" if held.column != users.column else "unit"
+                fault = "must be as the stream was made with: events of both would count together"
+                raise ParameterError(name, fault, "begin another stream for others")
 
     def save_to(self, path: Path) -> None:
         """Write the state to a new file, from which only another stream can continue."""

@@ -15,6 +15,7 @@ from dphist.counting.reading.columns import UserType
 from dphist.errors import Argument, HorizonError, ParameterError
 from dphist.noise import Source
 from dphist.parameters import whole_number
+from dphist.privacy import PrivacyUnit
 from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
 from dphist.streams.events.columns import check_user_type
 from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels, slice_events
@@ -58,6 +59,20 @@ class Step:
     progress: tuple[str, Progress] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class StreamUsers:
+    """Who the users of a stream are; public.
+
+    Attributes
+    ----------
+    column : the column or field of all events that names them.
+    unit : one of them.
+    """
+
+    column: str
+    unit: PrivacyUnit
+
+
 class StreamState:
     """The counts, noise and everything else of a stream.
 
@@ -73,6 +88,7 @@ class StreamState:
     users : the number of events of each user; None if users are not bounded.
     user_type : the type of these users, one of `USER_TYPES`; public. None before the first of them,
         and in a state of an earlier version, which did not keep it.
+    named_users : who the users are; None if nobody named them.
     marks : the counts at marked times, by place; labels that appeared later are missing.
     readings : recorded releases, by time; public.
     reads : the number of times at which the stream was read, and the last of them; public.
@@ -81,7 +97,8 @@ class StreamState:
     """
 
     __slots__ = (
-        *("batches", "counts", "for_tests", "labels", "marks", "mechanism", "noise", "places"),
+        *("batches", "counts", "for_tests", "labels", "marks", "mechanism", "named_users", "noise"),
+        "places",
         *("readings", "reads", "released", "threshold", "time", "user_type"),
         "users",
     )
@@ -100,6 +117,7 @@ class StreamState:
         bound = mechanism.max_events_per_user
         self.users = None if bound is None else UserEvents(bound)
         self.user_type: UserType | None = None
+        self.named_users: StreamUsers | None = None
         self.marks: dict[int, IntArray] = {}
         self.readings: dict[int, dict[str, int]] = {}
         self.reads = (0, 0)

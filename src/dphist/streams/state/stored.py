@@ -11,7 +11,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.errors import StateError
 from dphist.parameters import decimal_text
-from dphist.privacy import ApproxDP, PureDP, Target, find_delta
+from dphist.privacy import ApproxDP, PrivacyUnit, PureDP, Target, find_delta
 from dphist.release.maker import read_parameters
 from dphist.streams.counters.noise_table import NoiseTable
 from dphist.streams.counters.times import Times
@@ -19,7 +19,7 @@ from dphist.streams.events.columns import USER_TYPES
 from dphist.streams.events.keys import Progress
 from dphist.streams.events.users import UserEvents
 from dphist.streams.mechanism import ContinualMechanism
-from dphist.streams.state.state import Step, StreamState
+from dphist.streams.state.state import Step, StreamState, StreamUsers
 from dphist.streams.store.database import Key
 from dphist.streams.store.store import Store
 
@@ -57,7 +57,15 @@ def all_rows(state: StreamState) -> Rows:
         rows["user"] = [(user, _number(events)) for user, events in state.users.counted.items()]
     if state.user_type is not None:
         rows["user type"] = [(0, state.user_type.encode())]
+    if state.named_users is not None:
+        rows |= users_rows(state.named_users)
     return rows
+
+
+def users_rows(named: StreamUsers) -> Rows:
+    """Return the row that says who the users of a stream are."""
+    content = {"column": named.column, "unit": named.unit.to_content()}
+    return {"named users": [(0, json.dumps(content).encode())]}
 
 
 def step_rows(state: StreamState, step: Step) -> Rows:
@@ -154,6 +162,10 @@ def read_state(store: Store) -> StreamState | None:
         state.users = UserEvents(state.users.most, salt, counted)
     for _, content in store.rows("user type"):  # an earlier version wrote none
         state.user_type = USER_TYPES[USER_TYPES.index(content.decode())]
+    for _, content in store.rows("named users"):
+        named = json.loads(content)
+        unit = PrivacyUnit.from_content(named["unit"])
+        state.named_users = StreamUsers(named["column"], unit)
     return state
 
 
