@@ -24,14 +24,14 @@ from dphist.document.blocks import (
 )
 from dphist.document.kind import DataFacts
 from dphist.render.text import text
-from dphist.report import shown_as
+from dphist.report import make_release_document
 from tests.support.anonymized.told import COUNTS, MADE, SCAN, VISITS
 
 each = pytest.mark.parametrize("name", MADE)
 
 
 def told(name: str) -> Document:
-    shown = shown_as(MADE[name]())
+    shown = make_release_document(MADE[name]())
     assert isinstance(shown, Document)
     return shown
 
@@ -87,7 +87,7 @@ def test_intervals_of_the_table_hold_the_true_numbers() -> None:
     missed = 0
     for seed in range(60):
         release = SCAN.release(COUNTS, random.Random(seed).randbytes)
-        columns = table_of(shown_as(release)).columns
+        columns = table_of(make_release_document(release)).columns
         counts = np.asarray(columns[0].cells)
         more = COUNTS.cumulative_prevalences(counts)
         same = more - COUNTS.cumulative_prevalences(counts + 1)
@@ -132,7 +132,7 @@ def test_a_histogram_without_a_total_of_its_own(mechanism: Callable[..., Any]) -
 def test_an_empty_histogram_is_not_said_to_be_of_no_records() -> None:
     release = MADE["scan of nothing"]()
     empty = replace(release, value=dh.AnonymizedHistogram([], []), total=92)
-    shown = shown_as(empty)
+    shown = make_release_document(empty)
     assert isinstance(shown, Document)
     said = f"{shown.result}"
     assert said.startswith("The released histogram is empty: no label stands out from the noise.")

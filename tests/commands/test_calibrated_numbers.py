@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.report import make_json, report_html, shown_as, summary_text
+from dphist.report import make_json, make_release_document, report_html, summary_text
 
 NUMBERS = re.compile(r"\(1, 1e-6\)-differential privacy")
 
@@ -54,7 +54,7 @@ def test_labels(command: str, most: int, records: Path, tmp_path: Path) -> None:
     assert (
         headline(report_html(ours)) == headline(paths["html"].read_text()) == "ε = 1, δ = 0.000001"
     )
-    assert shown_as(ours).fact("cost") == shown_as(theirs).fact("cost")
+    assert make_release_document(ours).fact("cost") == make_release_document(theirs).fact("cost")
     for shown in (summary_text, repr):
         assert NUMBERS.search(shown(ours))
         assert NUMBERS.search(shown(theirs))
@@ -88,7 +88,10 @@ def test_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = " ".join(capsys.readouterr().out.split())
     stream = dh.calibrate(dh.ContinualHistogram, epsilon=1, delta="1e-6", horizon=1000)
     release = stream.release()
-    assert f"Guarantee {shown_as(release).fact('cost').text}, for one event Threshold" in said
+    assert (
+        f"Guarantee {make_release_document(release).fact('cost').text}, for one event Threshold"
+        in said
+    )
     assert headline(report_html(release)) == "ε = 1, δ = 0.000001"
 
 
@@ -98,7 +101,9 @@ def test_ranges_state_what_was_asked_for() -> None:
     assert tree.epsilon < dh.PureDP("1/3").epsilon
     release = tree.release([5, 6, 7, 8])
     assert headline(report_html(release)) == "ε = 1/3"
-    assert shown_as(release).fact("cost").text == "1/3-differential privacy (pure) in all"
+    assert (
+        make_release_document(release).fact("cost").text == "1/3-differential privacy (pure) in all"
+    )
     smooth = dh.calibrate(
         lambda epsilon: dh.LeafCounts(rho=epsilon, bins=4), epsilon=1, delta="1e-6"
     )

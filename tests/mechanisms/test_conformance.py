@@ -16,7 +16,7 @@ import dphist as dh
 from dphist.privacy import Target
 from dphist.release import mechanisms
 from dphist.release.maker import read_parameters
-from dphist.report import shown_as
+from dphist.report import make_release_document
 from tests.support.mechanisms.cases import (
     CASES,
     KEEPING_NOISY,
@@ -71,7 +71,7 @@ def test_what_was_calibrated_saves_loads_and_says_so(
     assert by_hand != mechanism
     assert by_hand.calibrated_to(mechanism.target) == mechanism
     # What is said first is what was asked for, or a pure guarantee that says more.
-    cost = shown_as(release).fact("cost").text
+    cost = make_release_document(release).fact("cost").text
     assert str(mechanism.target) in cost or ("(pure)" in cost and releases == 1)
 
 

@@ -26,7 +26,7 @@ from dphist.release.kind_names import KINDS
 from dphist.release.label_table import LabelTable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.render import html, text
-from dphist.report import make_json, report_html, shown_as, summary_text, table_csv
+from dphist.report import make_json, make_release_document, report_html, summary_text, table_csv
 from dphist.sentence import Sentence
 from tests.support.abouts import ABOUT
 from tests.support.labels.told import MADE as LABELS_MADE
@@ -291,7 +291,7 @@ def test_what_the_template_of_a_page_sees_holds_no_release(
     seen: list[Any] = []
     template = SimpleNamespace(render=lambda **given: seen.append(given))
     monkeypatch.setattr(html, "_template", lambda: template)
-    html.page(shown_as(made()))
+    html.page(make_release_document(made()))
     held = {type(each) for each in _reached(seen)}
     assert {Fact, Table, Sentence} <= held
     assert not held & {dh.Release, Document, Section}

@@ -36,7 +36,7 @@ from dphist.noise import rounded_gaussian, two_sided_geometric
 from dphist.privacy import PrivacyUnit, Target
 from dphist.release.maker import read_parameters
 from dphist.render.text import count_columns
-from dphist.report import report_html, shown_as, summary_text, table_csv
+from dphist.report import make_release_document, report_html, summary_text, table_csv
 from tests.support.report.html import Page
 from tests.support.report.labels import HOSTILE
 from tests.support.report.releases import number_protected
@@ -318,7 +318,7 @@ def test_the_intervals_of_listed_labels_are_around_their_counts() -> None:
     release = ALL["known"]()
     assert release.value.counts.min() < 0
     width = release.mechanism.half_width()
-    shown = shown_as(release)
+    shown = make_release_document(release)
     assert isinstance(shown, Document)
     (table,) = (block for block in shown.blocks(PAGE) if isinstance(block, Table))
     counts = table.columns[1]

@@ -15,7 +15,7 @@ import dphist as dh
 from dphist.document.blocks import CARD, Column, Document, Fact, Section, Table
 from dphist.errors import LedgerError, ParameterError, UnsupportedError
 from dphist.render.html import HEAD
-from dphist.report import shown_as
+from dphist.report import make_release_document
 from dphist.report.notebook import html_of, register_view
 from dphist.sentence import fill
 from dphist.shown import shown_by
@@ -109,7 +109,7 @@ def test_a_release_shows_what_it_is_its_guarantee_its_table_and_a_figure(name) -
     assert type(release.mechanism).__name__ in text
     assert "table" in tags
     assert ("svg" in tags) == (name != "labels")
-    shown = shown_as(release)
+    shown = make_release_document(release)
     assert isinstance(shown, Document)
     tables = [block for block in shown.blocks(CARD) if isinstance(block, Table)]
     rows = [table.rows for table in tables]

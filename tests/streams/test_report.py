@@ -18,7 +18,7 @@ from dphist.privacy import Target
 from dphist.release.maker import read_parameters
 from dphist.release.running_counts import RunningCounts
 from dphist.render.text import count_columns
-from dphist.report import make_json, report_html, shown_as, summary_text, table_csv
+from dphist.report import make_json, make_release_document, report_html, summary_text, table_csv
 from dphist.streams import ContinualMechanism
 from dphist.streams import words as streams_words
 from dphist.streams.kind import KIND
@@ -108,7 +108,10 @@ def test_the_total_comes_first_and_is_the_budget_where_there_is_one() -> None:
     assert "Whether one event is in the data or not," in summary_text(ALL["unknown"]())
     assert find_total(UNKNOWN) == Target(UNKNOWN.to_approx_dp("2e-6"))
     assert find_total(KNOWN) == Target(KNOWN.to_approx_dp("1e-6"))
-    assert shown_as(ALL["users"]()).fact("cost").text == "(6, 1e-6)-differential privacy in all"
+    assert (
+        make_release_document(ALL["users"]()).fact("cost").text
+        == "(6, 1e-6)-differential privacy in all"
+    )
 
 
 @pytest.mark.verify

@@ -31,7 +31,7 @@ from dphist.properties.resampling import RESAMPLES
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
 from dphist.render.text import WIDTH, beside, left, right
-from dphist.report import make_json, shown_as
+from dphist.report import make_json, make_release_document
 
 
 def _properties(options: argparse.Namespace) -> None:
@@ -148,7 +148,7 @@ def _describe(source: Source, resamples: int) -> tuple[str, str]:
     """Return how a histogram came to be, and what intervals say of the noise of a release."""
     if not isinstance(source, Release):
         return "computed from the data themselves, so what is printed is not private", ""
-    guarantee = shown_as(source).fact("guarantee").text
+    guarantee = make_release_document(source).fact("guarantee").text
     tests = f"; {FOR_TESTS}" if source.for_tests else ""
     on_top = "; the noise of the release comes on top"
     noise = ", and for the noise of the release" if resamples else on_top

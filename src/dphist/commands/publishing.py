@@ -23,7 +23,7 @@ from dphist.errors import DphistError, OutputFileError, phrase
 from dphist.files import check_distinct, check_output_path, stage_outputs
 from dphist.privacy import ApproxDP
 from dphist.release.release import Release
-from dphist.report import make_json, report_html, shown_as, summary_text
+from dphist.report import make_json, make_release_document, report_html, summary_text
 from dphist.report.sdmx import check_structure
 from dphist.report.table_files import check_form, find_form, table_file
 from dphist.signals import handlers_wait
@@ -283,7 +283,7 @@ def _announce(
     if options.output is None:
         say(summary_text(release, getattr(options, "show_below", None)))
     else:
-        document = shown_as(release)
+        document = make_release_document(release)
         say(f"Released under {document.fact('cost').text}.")
         for line in exchange_lines(document, options):
             say(line)

@@ -81,7 +81,10 @@ def plot(release: Release, ax: Any = None, *, columns: int = 2) -> "Panels | Axe
     """
     from dphist.render.charts import draw_figure, draw_into
 
-    charts, slots = find_kind(check_release(release)).charts(release), shown_as(release).slots
+    charts, slots = (
+        find_kind(check_release(release)).charts(release),
+        make_release_document(release).slots,
+    )
     beside = whole_number(columns, "columns", 1, 2) == 2
     if ax is None:
         return draw_figure(charts, slots, (5.5 if beside else 7, 4.6), beside=beside)
@@ -159,17 +162,17 @@ def report_html(release: Release, show_below: int | None = None) -> str:
     """Return the report as the text of an HTML page."""
     from dphist.render.html import page
 
-    return page(shown_as(check_release(release), show_below))
+    return page(make_release_document(check_release(release), show_below))
 
 
 def summary_text(release: Release, show_below: int | None = None) -> str:
     """Return what was released and what it promises, in lines of at most 78 columns."""
-    return text(shown_as(check_release(release), show_below))
+    return text(make_release_document(check_release(release), show_below))
 
 
 def make_json(release: Release) -> dict[str, Any]:
     """Return guarantee, size and warnings of a release for programs."""
-    return content(shown_as(release))
+    return content(make_release_document(release))
 
 
 def table_csv(
@@ -257,7 +260,7 @@ def _of_library(version: str) -> str:
     )
 
 
-def shown_as(release: Release, show_below: int | None = None) -> Document:
+def make_release_document(release: Release, show_below: int | None = None) -> Document:
     """Return the document of a release.
 
     Parameters

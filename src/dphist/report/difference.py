@@ -32,7 +32,7 @@ from dphist.errors import ParameterError, UnsupportedError
 from dphist.release.release import FOR_TESTS, Release
 from dphist.release.tabular import pandas_module
 from dphist.render.text import content, text
-from dphist.report import check_release, shown_as
+from dphist.report import check_release, make_release_document
 from dphist.sentence import Sentence, joined
 
 _COMPARED = ("max_count", "max_records", "max_events", "null_users", "null_labels")
@@ -248,7 +248,7 @@ def _describe(
 ) -> Document:
     """Return what is said of a difference."""
     stands = rows[-1]
-    documents = [shown_as(each) for each in releases]
+    documents = [make_release_document(each) for each in releases]
     many, standing = len(stands), int(stands.sum())
     result = Sentence(
         "{standing:,} of {many:,} changes stand: they are not explained by noise.",

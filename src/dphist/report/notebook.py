@@ -31,7 +31,7 @@ from dphist.release.release import FOR_TESTS, Release
 from dphist.release.released import Released
 from dphist.render.html import HEAD, card, page
 from dphist.render.text import text
-from dphist.report import shown_as
+from dphist.report import make_release_document
 from dphist.sentence import many
 
 View = Callable[[Any], Document]
@@ -104,7 +104,7 @@ def _document(title: str, blocks: Sequence[Block], about: str = "", warning: str
 
 def _of_release(release: Release) -> Document:
     try:
-        return shown_as(release)
+        return make_release_document(release)
     except (ParameterError, UnsupportedError):  # nobody registered it, or pages cannot state it
         promised = [Fact("Guarantee", str(release.guarantee)), _protects(release.guarantee.unit)]
         warning = f"Protects nobody: {FOR_TESTS}." if release.for_tests else ""

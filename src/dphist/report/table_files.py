@@ -12,7 +12,7 @@ from dphist.errors import UnsupportedError, phrase
 from dphist.release.mechanism_json import describe, describe_guarantee
 from dphist.release.release import SUPPLIED, Release
 from dphist.render.spreadsheet import check_installed, write_workbook
-from dphist.report import check_below, make_json, shown_as, table_csv
+from dphist.report import check_below, make_json, make_release_document, table_csv
 from dphist.report.sdmx import check_structure, write_sdmx
 from dphist.sentence import fill
 
@@ -72,11 +72,11 @@ def table_file(
     kind = find_kind(release)
     if form == ".xlsx":
         below = None if show_below is None else check_below(release, show_below)
-        return write_workbook(shown_as(release, below), kind.table(release), below)
+        return write_workbook(make_release_document(release, below), kind.table(release), below)
     if form == ".parquet":
         return _write_parquet(kind.table(release), release)
     named = f"DPHIST:{kind.name.upper()}(1.0.0)" if structure is None else structure
-    document = shown_as(release)
+    document = make_release_document(release)
     said = {
         "GUARANTEE": fill(document.headline, document.slots),
         "PRIVACY_UNIT": fill(str(release.guarantee.unit), document.slots),
@@ -96,7 +96,7 @@ def _write_parquet(table: pa.Table, release: Release) -> bytes:
 
 def describe_release(release: Release) -> dict[str, Any]:
     """Return what a release states beside its numbers, as in its file, and in words."""
-    document = shown_as(release)
+    document = make_release_document(release)
     found: dict[str, Any] = {
         "library_version": release.version,
         "kind": find_kind(release).name,

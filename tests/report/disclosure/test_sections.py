@@ -12,7 +12,7 @@ from dphist.document import errata
 from dphist.document.disclosure import disclosure_blocks
 from dphist.document.errata import Erratum
 from dphist.document.mechanism_facts import describe_noise
-from dphist.report import report_html, shown_as
+from dphist.report import make_release_document, report_html
 from tests.support.mechanisms.cases import CASES, calibrated, made, released
 from tests.support.report.releases import SENTINELS, hostile_release, secret_release
 
@@ -35,7 +35,7 @@ def release_of(name: str) -> dh.Release:
 
 
 def lines_of(release: dh.Release) -> dict[str, list[str]]:
-    facts = disclosure_blocks(release, shown_as(release))
+    facts = disclosure_blocks(release, make_release_document(release))
     return {fact.name: [*fact.lines] for fact in facts}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from dphist.document.blocks import PAGE, Document, Surface, Table
 from dphist.release.release import Release
-from dphist.report import shown_as
+from dphist.report import make_release_document
 
 CLINIC: dict[str, Any] = {
     "dataset": "Visits of 2025",
@@ -33,7 +33,7 @@ def shown(made: Release, **words: Any) -> Release:
 
 
 def document_of(release: Release) -> Document:
-    shown = shown_as(release)
+    shown = make_release_document(release)
     assert isinstance(shown, Document)
     return shown
 

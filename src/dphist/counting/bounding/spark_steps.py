@@ -21,7 +21,7 @@ _WIDE = "DECIMAL(38, 0)"
 _MOST = 10**38 - 1  # of such a decimal
 _FLOAT_BITS = 53
 _LARGEST_POWER = 1023  # of two that is a float
-_MOST_DIGITS = 18  # after the point of a decimal: so many are split off exactly
+_MOST_DIGITS = 18  # after the point of a decimal that are split off exactly
 
 
 def snap_in_spark(

@@ -19,7 +19,7 @@ from dphist.release.maker import Maker, find_target
 from dphist.release.mechanisms import mechanisms_in
 from dphist.release.presentation import Presentation
 from dphist.release.release import FOR_TESTS, Release
-from dphist.report import check_release, shown_as
+from dphist.report import check_release, make_release_document
 
 _ADDED = (
     "Releases compose sequentially: epsilons add up, or rhos where a release states its cost in "
@@ -87,7 +87,7 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
     for number, release in enumerate(releases, 1):
         _check(check_release(release), "the release" if len(releases) == 1 else f"release {number}")
     releases = [part for release in releases for part in release.parts]
-    facts = [find_facts(release, shown_as(release)) for release in releases]
+    facts = [find_facts(release, make_release_document(release)) for release in releases]
     stream = any(each.own.continues for each in facts)
     _check_distinct(releases, facts)
     target = find_target(releases[0].mechanism)
@@ -156,7 +156,7 @@ def _collect_facts(
         releases = list(ledger.stored_groups(payment.key).values())
     for release in releases:
         _check(release, f"the release of entry {payment.entry}")
-    return [find_facts(release, shown_as(release)) for release in releases]
+    return [find_facts(release, make_release_document(release)) for release in releases]
 
 
 def _make_mechanism(described: Mapping[str, Any], payment: Payment) -> Maker:
