@@ -98,7 +98,7 @@ def written(number: float) -> set[str]:
 def find_written(numbers: set[str], text: str) -> list[str]:
     """Return which numbers a text tells, as numbers of their own or with more digits behind."""
     every = "|".join(map(re.escape, sorted(numbers, key=len, reverse=True)))
-    return re.findall(rf"(?<![\d.,])(?:{every})(?!\d)", text)
+    return re.findall(rf"(?<![\d.])(?:{every})(?!\d)", text)
 
 
 WIDE = {"town": ["A", "B"], "sex": ["f", "m"], "age": [*"12345"]}
