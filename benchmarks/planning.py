@@ -16,7 +16,7 @@ import dphist as dh
 from benchmarks.data import folder, profiles
 from benchmarks.markdown import print_table
 from benchmarks.ranges.data import read_shapes
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 
 RUNS = 8
 SHARES = ("0.01", "0.001")
@@ -57,7 +57,7 @@ def ranges() -> Iterator[list[str]]:
         rng = np.random.default_rng(1)
         ends = [np.sort(rng.integers(0, n + 1, (2, 2000)), axis=0) for n in counts.shape]
         lo, hi = [low for low, _ in ends], [high for _, high in ends]
-        exact = box_sums(summed(counts), lo, hi)
+        exact = box_sums(sum_boxes(counts), lo, hi)
         low, high = (each[0] if len(each) == 1 else tuple(each) for each in (lo, hi))
         for share in SHARES:
             made = dh.for_error(

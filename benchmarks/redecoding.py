@@ -36,7 +36,7 @@ def remembered(scanned: refining.Scanned) -> refining.Refined | None:
     """Decode again, once for all shares."""
     key = refining._BENDINGS, scanned.roughness, scanned.counts.tobytes()
     if key not in _REMEMBERED:
-        _REMEMBERED[key] = refining.refined(scanned)
+        _REMEMBERED[key] = refining.refine_curve(scanned)
     return _REMEMBERED[key]
 
 

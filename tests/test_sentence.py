@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from dphist.sentence import Noun, Sentence, as_sentence, fill, joined, many, map_slots
+from dphist.sentence import Noun, Sentence, as_sentence, fill, join_sentences, many, map_slots
 
 WORDS = map_slots(label=("gene", "genes"), user=("owner", "owners"), record=("{x}", "{}"))
 
@@ -39,7 +39,7 @@ def test_a_unit_has_a_name_of_its_own_until_its_owner_gives_one() -> None:
 
 
 def test_sentences_in_a_row_keep_their_slots() -> None:
-    said = joined([Sentence("A {label}."), "", many(2, "label"), "B."])
+    said = join_sentences([Sentence("A {label}."), "", many(2, "label"), "B."])
     assert said == "A label. 2 labels B."
     assert said.fill(WORDS) == "A gene. 2 genes B."
 

@@ -33,7 +33,7 @@ from dphist.arrays import IntArray
 from dphist.ranges import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.answers import ERRORS
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 
 MECHANISMS: dict[str, tuple[Callable[..., RangesMechanism], dict[str, Any]]] = {
     "AdaptiveTree": (AdaptiveTree, {}),
@@ -111,7 +111,7 @@ def held(
 ) -> list[tuple[float, float]]:
     """Return, for both bars, the share that holds the true count, and the mean half width."""
     ends = (lo[0], hi[0]) if len(lo) == 1 else (tuple(lo), tuple(hi))
-    true = box_sums(summed(counts), list(lo), list(hi))
+    true = box_sums(sum_boxes(counts), list(lo), list(hi))
     low, high = value.interval_bins(*ends)
     count, error = value.count_bins(*ends), ERRORS * value.error_bins(*ends)
     bars = (low, high), (count - error, count + error)

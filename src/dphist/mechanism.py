@@ -229,7 +229,7 @@ class MechanismBase(Maker):
         raise UnsupportedError(f"a release of {name} does not keep what its value came from")
 
     @abstractmethod
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
         """Return a value that was read from a file as it was released.
 
         Raises
@@ -371,7 +371,7 @@ class MechanismBase(Maker):
             )
         check_level(level, most=most)
 
-    def _given_out(
+    def _make_release(
         self,
         value: Any,
         data: object,

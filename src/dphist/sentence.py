@@ -84,10 +84,10 @@ def fill(value: Any, slots: Mapping[str, str]) -> Any:
     return slots.get(value.slot, str(value)) if isinstance(value, Noun) else value
 
 
-def joined(texts: Iterable[str], between: str = " ") -> Sentence:
+def join_sentences(texts: Iterable[str], between: str = " ") -> Sentence:
     """Return texts in a row, without those that are empty.
 
-    >>> joined(["Counts.", "", Sentence("No {label}.")])
+    >>> join_sentences(["Counts.", "", Sentence("No {label}.")])
     'Counts. No label.'
     """
     values = {f"text_{place}": text for place, text in enumerate(filter(None, texts))}

@@ -67,10 +67,10 @@ def stoppable(function: Callable[P, T]) -> Callable[P, T]:
     """
 
     @functools.wraps(function)
-    def stopped(*args: P.args, **kwargs: P.kwargs) -> T:
+    def call_stoppable(*args: P.args, **kwargs: P.kwargs) -> T:
         raised: list[BaseException] = []
 
-        def heard(handler: Handler, number: int, frame: FrameType | None) -> None:
+        def record_interrupt(handler: Handler, number: int, frame: FrameType | None) -> None:
             try:
                 handler(number, frame)
             except BaseException as error:
@@ -78,12 +78,12 @@ def stoppable(function: Callable[P, T]) -> Callable[P, T]:
                 raise
 
         try:
-            with _intercept(heard):
+            with _intercept(record_interrupt):
                 return function(*args, **kwargs)
         finally:
             raise_first(raised)
 
-    return stopped
+    return call_stoppable
 
 
 @contextmanager
@@ -96,14 +96,14 @@ def exceptions_wait() -> Iterator[Sequence[BaseException]]:
     """
     waiting: list[BaseException] = []
 
-    def heard(handler: Handler, number: int, frame: FrameType | None) -> None:
+    def record_interrupt(handler: Handler, number: int, frame: FrameType | None) -> None:
         try:
             handler(number, frame)
         except BaseException as error:
             waiting.append(error)
 
     try:
-        with _intercept(heard):
+        with _intercept(record_interrupt):
             yield waiting
     finally:
         raise_first(waiting)
@@ -114,11 +114,11 @@ def handlers_wait() -> Iterator[None]:
     """Delay signal handlers to the end of the block."""
     waiting: list[tuple[Handler, int]] = []
 
-    def heard(handler: Handler, number: int, frame: FrameType | None) -> None:
+    def record_interrupt(handler: Handler, number: int, frame: FrameType | None) -> None:
         waiting.append((handler, number))
 
     try:
-        with _intercept(heard):
+        with _intercept(record_interrupt):
             yield
     finally:
         for handler, number in waiting:

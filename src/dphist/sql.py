@@ -67,7 +67,7 @@ class _Dialect:
 
     def name(self, name: Any, parameter: str) -> str:
         """Return a column of the table that is read."""
-        return self.column.format(table=self.table, name=_quoted(name, parameter))
+        return self.column.format(table=self.table, name=_quote(name, parameter))
 
     def read(self, name: Any, parameter: str) -> str:
         """Return the bytes of the text of a column."""
@@ -258,7 +258,7 @@ def count_keys(
     held = Keys.read(keys)
     if (user is None) != (max_rows is None):
         raise ParameterError(("user", "max_rows"), "must be given together, or neither")
-    columns = [_quoted(key.name, "keys") for key in held]
+    columns = [_quote(key.name, "keys") for key in held]
     who = "1" if user is None else used.read(user, "user")
     given = ", ".join(
         f"{used.read(key.name, 'keys')} AS dphist_key{place}" for place, key in enumerate(held)
@@ -289,7 +289,7 @@ def count_keys(
     FROM dphist_numbered
   )"""  # noqa: S608 - names are quoted, all else is ours
     shown = ", ".join(
-        f"{_typed(key, used.text.format(text))} AS {column}"
+        f"{_cast_text(key, used.text.format(text))} AS {column}"
         for key, text, column in zip(held, texts, columns, strict=True)
     )
     # No alias is a name that a caller can give: it could stand in for a column that is missing.
@@ -338,7 +338,7 @@ def keyed_counts(
     return counts if bound is None else replace(counts, max_rows=bound, unit=protected)
 
 
-def _typed(key: Key, text: str) -> str:
+def _cast_text(key: Key, text: str) -> str:
     """Return the value of a text, of the type that the values of the key have."""
     if key.axis is None and not key.values:  # which are to be found, or none was
         return text
@@ -363,11 +363,11 @@ def _source(table: Any) -> str:
     names = [table] if isinstance(table, str) else table
     if not isinstance(names, list | tuple) or not names:
         raise ParameterError("table", "must be the name of a table, or a list of names")
-    name = ".".join(_quoted(name, "table") for name in names)
+    name = ".".join(_quote(name, "table") for name in names)
     return f"(SELECT * FROM {name})"  # noqa: S608 - names are quoted
 
 
-def _quoted(name: Any, parameter: str) -> str:
+def _quote(name: Any, parameter: str) -> str:
     """Return a name as an identifier; ParameterError if it cannot be one."""
     if not isinstance(name, str) or not name or "\0" in name or "\\" in name:
         raise ParameterError(parameter, "must be a name, without backslashes")

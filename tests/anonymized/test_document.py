@@ -38,7 +38,7 @@ def told(name: str) -> Document:
 
 def table_of(document: Document) -> Table:
     (section,) = (each for each in document.sections if each.name == "histogram")
-    (table,) = (block for block in section.shown_on(PAGE) if isinstance(block, Table))
+    (table,) = (block for block in section.list_blocks(PAGE) if isinstance(block, Table))
     return table
 
 

@@ -9,7 +9,7 @@ from dphist.anonymized.reference import (
     fit_zipf_profile,
     power_profile,
     public_profile,
-    sampled,
+    sample_profile,
     zipf_profile,
 )
 from dphist.errors import ParameterError
@@ -131,7 +131,7 @@ def test_the_public_profile_is_a_sample_of_the_curve(total, exponent) -> None:
     """Its mean is the curve, and it varies about it as counts do by chance."""
     curve = fit_zipf_profile(total) if exponent == 1 else fit_power_profile(total, exponent)
     public = public_profile(total, exponent)
-    assert public == sampled(curve) == public_profile(total, exponent)
+    assert public == sample_profile(curve) == public_profile(total, exponent)
     assert abs(public.total - curve.total) <= 6 * curve.total**0.75 + 3
     if total >= 10**4:
         assert public != curve

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from dphist import AdaptiveScan, AnonymizedHistogram, Profile
 from dphist.anonymized.adaptive_scan.decoding import (
-    agreeing,
     decode_curve,
     halfway,
-    joined,
+    join_curves,
     level_start,
+    make_agree,
     whole_or_even,
 )
 from dphist.anonymized.adaptive_scan.trend import of_rows
@@ -29,7 +29,7 @@ def cells_changed(before: tuple[np.ndarray, ...], after: tuple[np.ndarray, ...])
 
 @given(falling, falling)
 def test_columns_and_rows_agree_with_fewest_changes(columns, rows) -> None:
-    found = agreeing(columns, rows)
+    found = make_agree(columns, rows)
     assert np.count_nonzero(found[1]) <= found[0][-1] or np.array_equal(found[1], rows)
     assert np.count_nonzero(found[1]) <= found[0][-1]
     for height in range(int(columns[-1]), len(rows) + 1):
@@ -40,8 +40,8 @@ def test_columns_and_rows_agree_with_fewest_changes(columns, rows) -> None:
 @given(falling, falling)
 def test_curves_that_agree_are_left_alone(columns, rows) -> None:
     rows = rows[: columns[-1]]
-    assert all(map(np.array_equal, agreeing(columns, rows), (columns, rows)))
-    profile = joined(columns, rows)
+    assert all(map(np.array_equal, make_agree(columns, rows), (columns, rows)))
+    profile = join_curves(columns, rows)
     assert profile.total == columns.sum() + rows.sum()
     heights = profile.cumulative_prevalences(np.arange(1, len(columns) + 1))
     assert np.array_equal(heights, columns)
@@ -50,13 +50,13 @@ def test_curves_that_agree_are_left_alone(columns, rows) -> None:
 def test_a_column_too_low_by_noise_is_raised() -> None:
     """A square: 500 columns of 1,000, the last one short by noise, and 1,000 rows."""
     columns, rows = np.append(np.full(499, 1000), 999), np.full(1000, 500)
-    assert joined(*agreeing(columns, rows)) == AnonymizedHistogram([1000], [1000])
-    assert joined(columns, rows) != AnonymizedHistogram([1000], [1000])
+    assert join_curves(*make_agree(columns, rows)) == AnonymizedHistogram([1000], [1000])
+    assert join_curves(columns, rows) != AnonymizedHistogram([1000], [1000])
 
 
 def test_a_row_of_noise_is_cut() -> None:
     columns, rows = np.array([1, 1, 1]), np.array([10**6 - 3, 1])
-    assert joined(*agreeing(columns, rows)) == AnonymizedHistogram([10**6], [1])
+    assert join_curves(*make_agree(columns, rows)) == AnonymizedHistogram([10**6], [1])
 
 
 @pytest.mark.parametrize("base", [3, 4])
@@ -106,7 +106,7 @@ def test_a_first_column_too_high_by_noise_is_lowered() -> None:
 
 @given(falling, falling, st.sampled_from([0.01, 1.0, 4.0]))
 def test_a_level_start_changes_the_first_level_alone(columns, rows, epsilon) -> None:
-    columns, rows = agreeing(columns, rows)
+    columns, rows = make_agree(columns, rows)
     found = level_start(columns, rows, epsilon)
     assert np.all(found <= columns)
     assert np.all((found == columns) | (columns == columns[0]))

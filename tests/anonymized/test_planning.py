@@ -3,7 +3,7 @@
 import pytest
 
 import dphist as dh
-from dphist.planning.declared import guessed_right
+from dphist.planning.declared import count_guessers
 from tests.support.planning.verdicts import verdicts
 
 
@@ -12,7 +12,7 @@ def test_every_number_is_the_library_s_own() -> None:
     for row in dh.plan("anonymized", epsilon=[1, 4], total=3000):
         made = dh.AdaptiveScan(epsilon=row["epsilon"], sensitivity=row["sensitivity"])
         assert made.epsilon_at(0) <= row["epsilon"], "it costs no more than is stated"
-        assert row["guessed_right"] == guessed_right(row["epsilon"])
+        assert row["guessed_right"] == count_guessers(row["epsilon"])
         assert row["profile_error"] == made.expected_error(3000)
         assert row["relative_error"] == row["profile_error"] / 3000
 

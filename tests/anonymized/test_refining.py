@@ -16,7 +16,7 @@ from dphist.anonymized.adaptive_scan.refining import (
     Scanned,
     fewest_blocks,
     make_walk,
-    refined,
+    refine_curve,
     smooth_drift,
     solve_banded,
 )
@@ -154,7 +154,7 @@ def test_deviations_are_those_of_the_dense_model(monkeypatch) -> None:
     n, k = int(ends[-1]), len(ends) - 1
     counts = np.rint(np.add.reduceat(curve, ends[:-1])).astype(np.int64)
     monkeypatch.setattr(refining, "_BENDINGS", (1.0,))
-    found = refined(Scanned(ends, counts, 0.02, of_columns, curve[: n + 1]))
+    found = refine_curve(Scanned(ends, counts, 0.02, of_columns, curve[: n + 1]))
     assert found is not None
     block, walk = found.walk.block, found.walk
     unknowns = np.zeros((n + 2 * k, n + 1 + k))
@@ -239,7 +239,7 @@ def test_what_explains_the_counts_best_is_chosen() -> None:
             counts = np.rint(np.add.reduceat(curve[: ends[-1]], ends[:-1])).astype(np.int64)
             first = decode_curve(ends, counts, 0.1, of_columns, int(ends[-1])).curve.astype(float)
             curve_and_after = np.append(first, curve[ends[-1]])
-            model = refined(Scanned(ends, counts, 0.1, of_columns, curve_and_after))
+            model = refine_curve(Scanned(ends, counts, 0.1, of_columns, curve_and_after))
             assert model is not None
             found.append(float(np.median(model.walk.variances / model.walk.falls)))
     assert np.mean(chosen[1]) < 1.3 < 2 < np.mean(chosen[8])
@@ -248,7 +248,7 @@ def test_what_explains_the_counts_best_is_chosen() -> None:
 def test_small_noise_is_decoded_once(monkeypatch) -> None:
     curve, ends, counts = noisy_scan(2.0, 1)
     with monkeypatch.context() as patch:
-        patch.setattr(decoding, "refined", lambda *_: pytest.fail("decoded again"))
+        patch.setattr(decoding, "refine_curve", lambda *_: pytest.fail("decoded again"))
         assert decode_curve(ends, counts, 2.0, of_columns, len(curve)).model is None
     assert len(counts) < 40  # enough for noise that is larger
     assert decode_curve(ends, counts, 1.0, of_columns, len(curve)).model is None
@@ -370,6 +370,6 @@ def test_a_corner_is_not_smoothed_away(epsilon: str, monkeypatch) -> None:
 def test_only_blocks_that_turn_and_are_moved_far_keep_the_first_decoding() -> None:
     ends, change = np.array([0, 2, 5, 9]), np.array([5.0, -5, 3, 3, 3, 50, 50, 50, 50])
     turns = np.array([True, True, False])
-    found = decoding.smoothed_away(ends, change, turns, 0.42)  # 4 / 0.42 is 9.5
+    found = decoding.find_smoothed_away(ends, change, turns, 0.42)  # 4 / 0.42 is 9.5
     assert found.tolist() == [True] * 2 + [False] * 7
-    assert decoding.smoothed_away(ends, change[:5], turns, 0.5).tolist() == [True] * 5
+    assert decoding.find_smoothed_away(ends, change[:5], turns, 0.5).tolist() == [True] * 5

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from dphist import AdaptiveScan, Profile
 from dphist.anonymized.adaptive_scan import decoding as scan_decoding
 from dphist.anonymized.adaptive_scan.blocks import (
+    average_turned,
     bends,
     block_heights,
     edge_heights,
     smooth_heights,
     steps,
-    turned,
 )
 from dphist.anonymized.adaptive_scan.decoding import decode_curve, inside_blocks, without_tail
 from dphist.anonymized.adaptive_scan.scan import Scan
@@ -213,7 +213,7 @@ def test_a_bend_is_placed_by_the_cells() -> None:
     late, early, edges = bends(ends, heights, edges)
     assert late[2] == pytest.approx(3.5, abs=0.1)
     cells = np.arange(8.0)
-    block = turned(cells, widths[2], edges[2], edges[3], late[2])
+    block = average_turned(cells, widths[2], edges[2], edges[3], late[2])
     np.testing.assert_allclose(block, FLAT_THEN_FALLING[16:24], atol=3)
     assert block.sum() == pytest.approx(FLAT_THEN_FALLING[16:24].sum())
     assert np.isnan(early).all()

@@ -82,7 +82,7 @@ def test_every_mechanism(name: str, reads: Reads) -> None:
     mechanism = made(name)
     release = released(mechanism, CASES[name][1])
     mechanism.intervals(release)
-    mechanism.restored(release.value, release.noisy)
+    mechanism.restore(release.value, release.noisy)
     assert all([repr(release), mechanism.description, release.to_json()])
 
 

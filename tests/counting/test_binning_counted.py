@@ -248,8 +248,8 @@ def test_records_are_kept_evenly_and_independently() -> None:
 def test_a_choice_that_is_not_even_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     from dphist.counting.engine.rows import DuckRows
 
-    monkeypatch.setattr(DuckRows, "spun", lambda *_: "0::HUGEINT")
-    monkeypatch.setattr(DuckRows, "hashed", lambda *_: "term")
+    monkeypatch.setattr(DuckRows, "spin", lambda *_: "0::HUGEINT")
+    monkeypatch.setattr(DuckRows, "hash_columns", lambda *_: "term")
     assert min(p_values(kept_records(KEYS[0]))) < LEVEL
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding.bounds import Bounds
-from dphist.counting.bounding.contributions import bounded_pairs, count_labels
+from dphist.counting.bounding.contributions import bound_pairs, count_labels
 from dphist.errors import ParameterError
 from tests.support.counting.binned_users import GRID
 from tests.support.counting.contribution_engines import table_of
@@ -79,7 +79,7 @@ def test_other_bounds_are_refused(wrong: dict[str, Any], named: str) -> None:
 @pytest.mark.parametrize("bounds", [Bounds(2, 2), Bounds(2, 1, users_by_labels=(1, 3))])
 def test_pairs_are_there_once_or_not_at_all(bounds: Bounds) -> None:
     with pytest.raises(ParameterError, match="keep_sets needs max_count=1"):
-        bounded_pairs(pa.table({"who": ["u"], "term": ["a"]}), NAMES, bounds)
+        bound_pairs(pa.table({"who": ["u"], "term": ["a"]}), NAMES, bounds)
 
 
 @pytest.mark.parametrize("named", [{}, {"count": "n"}])

@@ -253,7 +253,7 @@ def test_a_planted_bug_is_noticed(wrong: Bounding) -> None:
 def test_of_equal_hashes_no_more_are_kept_than_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     from dphist.counting.engine.rows import DuckRows
 
-    monkeypatch.setattr(DuckRows, "hashed", lambda *_: "0")
+    monkeypatch.setattr(DuckRows, "hash_columns", lambda *_: "0")
     table = table_of([("u", "b", 1), ("u", "a", 1), ("v", "c", 1)])
     assert as_dict(count(table, max_labels=1)) == {"c": 1}
     assert as_dict(count(table, max_labels=2)) == {"a": 1, "b": 1, "c": 1}

@@ -135,7 +135,7 @@ def test_neighbors_that_are_bounded_in_two_ways(monkeypatch: pytest.MonkeyPatch)
 def test_of_equal_ranks_no_more_are_kept_than_the_bound(
     way: str, numbers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(DuckRows, "hashed", lambda *_: numbers)
+    monkeypatch.setattr(DuckRows, "hash_columns", lambda *_: numbers)
     rank = (lambda _: 0) if numbers == "0" else _thirds
     labels = {"u": "abcdef", "v": "c", "w": "abab"}
     rows = [(user, label, 1) for user, own in labels.items() for label in own]

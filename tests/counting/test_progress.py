@@ -31,9 +31,9 @@ from dphist.counting.engine.progress import (
 from dphist.counting.engine.spark import (
     _ConnectJobs,
     call_spark,
+    measure_in_classic,
+    measure_in_connect,
     measure_stages,
-    measured_in_classic,
-    measured_in_connect,
 )
 
 
@@ -275,7 +275,7 @@ def test_a_second_query_of_a_call_forgets_no_stage(often: None) -> None:
     )
     told = [SimpleNamespace(stage_id=1, num_tasks=8, num_completed_tasks=4)]
     seen: list[Done] = []
-    with _ConnectJobs(session).watched(threading.current_thread(), seen.append):
+    with _ConnectJobs(session).watch(threading.current_thread(), seen.append):
         for stages in (told, []):
             handlers[0](stages=stages)
             time.sleep(0.05)
@@ -290,9 +290,9 @@ def test_a_stage_that_never_begins_is_not_counted() -> None:
         SimpleNamespace(stage_id=number, num_tasks=8, num_completed_tasks=done)
         for number, done in ((9, 0), (3, 8), (5, 0), (8, 4), (10, 0))
     ]
-    assert measured_in_connect(told) == Measured(0.625, 24, 12, "tasks", "stage 3")
-    assert measured_in_connect(told[:1]).total == 8
-    assert measured_in_connect([]).fraction < 0
+    assert measure_in_connect(told) == Measured(0.625, 24, 12, "tasks", "stage 3")
+    assert measure_in_connect(told[:1]).total == 8
+    assert measure_in_connect([]).fraction < 0
 
     class Tracker:
         def getJobInfo(self, job: int) -> Any:  # noqa: N802
@@ -307,7 +307,7 @@ def test_a_stage_that_never_begins_is_not_counted() -> None:
     tags = SimpleNamespace(getJobIdsForTag={"mine": [1, 2, 3]}.get)
     java = SimpleNamespace(sc=lambda: SimpleNamespace(statusTracker=lambda: tags))
     context = SimpleNamespace(statusTracker=Tracker, _jsc=java)
-    assert measured_in_classic(context, "mine") == Measured(0.625, 20, 15, "tasks", "stage 2")
+    assert measure_in_classic(context, "mine") == Measured(0.625, 20, 15, "tasks", "stage 2")
 
 
 def test_a_spark_that_tells_nothing_costs_nothing(often: None) -> None:

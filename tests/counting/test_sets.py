@@ -144,7 +144,7 @@ def test_places_up_to_a_smaller_bound_are_what_it_keeps(
     """Under one key: so a cap that is chosen later has the law of a bound that was fixed."""
     rank_in_arrays(monkeypatch, many)
     if ties:
-        monkeypatch.setattr(DuckRows, "hashed", lambda *_: "hash(term) % 8")
+        monkeypatch.setattr(DuckRows, "hash_columns", lambda *_: "hash(term) % 8")
     for seed, cap in itertools.product(range(6), (1, 2, 4)):
         rows = some_rows(seed, 90)
         held = kept(table_of(rows), KEYS[seed % 2], max_labels=5)

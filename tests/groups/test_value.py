@@ -56,7 +56,7 @@ def test_the_total_of_many_empty_groups_is_within_its_interval(inner: str) -> No
     assert abs(np.mean([found.value for found in totals]) - exact.sum()) < 1.2 * width
     assert [each.total for each in releases] == [round(found.value) for found in totals]
     saved = HistogramsByGroup.from_content(releases[0].value.to_content())
-    assert mechanism.restored(saved, releases[0].noisy).total() == totals[0]
+    assert mechanism.restore(saved, releases[0].noisy).total() == totals[0]
 
 
 def test_a_total_is_not_negative() -> None:
@@ -178,7 +178,7 @@ def test_a_release_is_refused_with_other_groups_or_noisy_numbers() -> None:
             make().decode(wrong)
     other = make(groups={"place": ["full", "empty", "more"]})
     with pytest.raises(ValueError, match="groups are not those"):
-        other.restored(release.value, release.noisy)
+        other.restore(release.value, release.noisy)
     with pytest.raises(ValueError, match="one histogram for each group"):
         HistogramsByGroup.from_content({**release.value.to_content(), "bins": [[1]]})
 

@@ -17,7 +17,7 @@ import dphist as dh
 from dphist.cli import main
 from dphist.commands import registry
 from dphist.document.kind import Kind
-from dphist.lab.auditing.named import named
+from dphist.lab.auditing.named import make_named
 from dphist.lab.comparing.compare import open_case
 from dphist.planning.document import make_document
 from dphist.planning.document import table_csv as table_of_plan
@@ -223,7 +223,7 @@ def test_planning_is_declared_in_whole_or_in_part(change: Callable[..., None]) -
 
 def test_it_is_audited(change: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     audit = partial(dh.audit, seconds=1, layers=["replay"])
-    mechanism = named("NoisyMean", epsilon=1, delta=None, parameters={})
+    mechanism = make_named("NoisyMean", epsilon=1, delta=None, parameters={})
     assert mechanism == NoisyMean(epsilon=1, most=3)
     (replay,) = audit(mechanism).layers
     assert replay.verdict == "holds"

@@ -12,7 +12,7 @@ import dphist as dh
 from dphist.counting.reading.columns import canonical_type
 from dphist.data.listed_counts import look_up
 from dphist.errors import ColumnError, ParameterError
-from dphist.labels.threshold.known_labels import listed
+from dphist.labels.threshold.known_labels import read_known_labels
 from dphist.release.label_table import LabelTable
 
 DAY = datetime.datetime(2024, 1, 1)
@@ -29,7 +29,7 @@ def counts(column: pa.Array) -> dh.LabelCounts:
 def count(column: pa.Array, labels: Any) -> list[int]:
     """Return the counts of listed labels; those in the released column must be the same."""
     held = counts(column)
-    found, values = look_up(held, listed(labels))
+    found, values = look_up(held, read_known_labels(labels))
     assert held.counts_of(found) == values
     assert found.type == canonical_type(column.type)
     return values
@@ -91,7 +91,7 @@ def test_a_listed_date_is_that_date(
 
 def test_a_missing_date_is_no_label() -> None:
     with pytest.raises(ParameterError, match="labels"):
-        listed([pd.NaT])
+        read_known_labels([pd.NaT])
 
 
 BY_TYPE: list[tuple[pa.DataType, list[Any]]] = [
@@ -126,11 +126,11 @@ def test_labels_survive_pandas(kind: pa.DataType, labels: list[Any], nulls: int)
     ]
     if nulls:
         with pytest.raises(ParameterError, match="labels"):
-            listed(frame["label"])
+            read_known_labels(frame["label"])
     for again in (frame["label"][:2], frame["label"][:2].tolist()):
         if pa.types.is_binary(kind) or pa.types.is_decimal(kind):
             with pytest.raises(ParameterError, match="labels"):
-                listed(again)
+                read_known_labels(again)
         else:
             assert count(pa.array([labels[0], *labels], kind), again) == [2, 1]
 

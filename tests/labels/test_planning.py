@@ -11,7 +11,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.labels.examples import EXAMPLES
-from dphist.planning.declared import guessed_right
+from dphist.planning.declared import count_guessers
 from dphist.planning.document import make_document
 from dphist.render.text import text
 from tests.support.planning.labels import labels_release
@@ -59,7 +59,7 @@ def test_every_number_is_the_library_s_own(case: str) -> None:
         made, delta = made_by_hand(row, asked), Fraction(row["delta"])
         expected = made.expected_error()
         assert made.epsilon_at(delta) <= row["epsilon"], "it costs no more than is stated"
-        assert row["guessed_right"] == guessed_right(row["epsilon"], delta)
+        assert row["guessed_right"] == count_guessers(row["epsilon"], delta)
         assert (row.get("appears_from"), row["half_width"]) == (
             expected.appears_from,
             expected.half_width,

@@ -10,7 +10,7 @@ from dphist.errors import ParameterError
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.balance import Amounts, Balance
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import left_in_words
+from dphist.ledger.charging import describe_left
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, Guarantee, PureDP
 from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
 
@@ -101,7 +101,7 @@ def test_what_is_left_is_what_was_not_charged() -> None:
     assert totals.rho == Fraction("0.001") + pure_to_rho(Fraction("0.02"))
     left = Balance("", budget, totals).remaining
     assert left == Amounts(None, budget.most_rho - totals.rho, Fraction("4e-7"))
-    assert "(and delta=4e-7 for" in left_in_words(budget, totals)
+    assert "(and delta=4e-7 for" in describe_left(budget, totals)
     spent = after(ApproxZCDP("0.001", budget.delta_of_entries))
     assert Balance("", budget, spent).remaining.delta == 0
     pure = Balance("", budget, after(PureDP("0.02"))).remaining

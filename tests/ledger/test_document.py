@@ -26,7 +26,7 @@ def page_of(ledger: dh.Ledger) -> str:
 def table_of(ledger: dh.Ledger, name: str) -> dict[str, list[str]]:
     """Return the cells of a table of the document, by column."""
     (section,) = (each for each in make_document(ledger).sections if each.name == name)
-    (table,) = (block for block in section.shown_on(PAGE) if isinstance(block, Table))
+    (table,) = (block for block in section.list_blocks(PAGE) if isinstance(block, Table))
     return {column.name: list(column.cells) for column in table.columns}
 
 

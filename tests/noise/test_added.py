@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from dphist.errors import ParameterError
 from dphist.noise import two_sided_geometric
-from dphist.noise.added import added_geometric, chance_of_noise
+from dphist.noise.added import chance_of_noise, draw_added_geometric
 
 RATES = [
     ("2", "0.5"),
@@ -79,15 +79,15 @@ def test_bits_decide_at_the_threshold(bits: int, above: bool) -> None:
 
 
 def _kept(before: Fraction, after: Fraction, source) -> bool:
-    from dphist.noise.added import _chosen
+    from dphist.noise.added import _choose
 
     source(0)
-    return bool(_chosen(before, after, 1, source)[0])
+    return bool(_choose(before, after, 1, source)[0])
 
 
 def test_samples_fit_the_smaller_rate() -> None:
     draws = 200_000
-    together = two_sided_geometric(2, draws) + added_geometric(2, "0.5", draws)
+    together = two_sided_geometric(2, draws) + draw_added_geometric(2, "0.5", draws)
     a = np.exp(-0.5)
     values = np.arange(-9, 10)
     seen = np.array([(together == z).sum() for z in values])
@@ -102,4 +102,4 @@ def test_samples_fit_the_smaller_rate() -> None:
 @pytest.mark.parametrize(("before", "after"), [(1, 1), (1, 2), (0, 1), (1, 0), (1, "1e-10")])
 def test_noise_is_never_taken_away(before: object, after: object) -> None:
     with pytest.raises(ParameterError):
-        added_geometric(before, after, 3)  # type: ignore[arg-type]
+        draw_added_geometric(before, after, 3)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pytest
 
 import dphist as dh
 from dphist.planning.criteria import criterion
-from dphist.planning.declared import find_quantities, list_examples, planned_kinds
+from dphist.planning.declared import find_quantities, list_examples, list_planned_kinds
 from tests.support.planning.labels import count_labels, labels_release
 
 
@@ -53,7 +53,7 @@ def test_others_are_refused(text: str, message: str) -> None:
         criterion(text, "labels")
 
 
-@pytest.mark.parametrize("kind", planned_kinds())
+@pytest.mark.parametrize("kind", list_planned_kinds())
 def test_examples_are_accepted(kind: str) -> None:
     for example in list_examples(kind):
         assert criterion(example, kind).quantity in find_quantities(kind)

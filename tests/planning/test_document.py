@@ -13,7 +13,7 @@ import dphist as dh
 from dphist.commands.registry import parse_command_line
 from dphist.planning.declared import EPSILON, find_columns
 from dphist.planning.document import make_document, table_csv
-from dphist.planning.words import cell, choose_example, shown
+from dphist.planning.words import cell, choose_example, list_shown
 from dphist.render import html
 from dphist.render import text as terminal
 
@@ -66,8 +66,8 @@ class Cells(HTMLParser):
 @pytest.mark.quick(every=4)
 def test_the_table_of_the_page_is_the_plan(plan: dh.Plan) -> None:
     head, *rows = Cells(plan_html(plan)).rows
-    assert len(head) == len(shown(plan))
-    expected = [[cell(each, row[each.name]) for each in shown(plan)] for row in plan]
+    assert len(head) == len(list_shown(plan))
+    expected = [[cell(each, row[each.name]) for each in list_shown(plan)] for row in plan]
     assert [[text.replace("\u00a0", " ") for text in row] for row in rows] == expected
 
 
@@ -118,7 +118,7 @@ def test_the_page_states_condition_limits_and_checksum(plan: dh.Plan) -> None:
 def test_text_and_table_hold_every_setting(plan: dh.Plan) -> None:
     text = plan_text(plan)
     for row in plan:
-        cells = [cell(each, row[each.name]) for each in shown(plan)]
+        cells = [cell(each, row[each.name]) for each in list_shown(plan)]
         assert any(line.split() == " ".join(cells).split() for line in text.splitlines())
     head, *lines = table_csv(plan).splitlines()
     assert head.split(",") == list(plan.columns)

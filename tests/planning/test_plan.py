@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import dphist as dh
-from dphist.planning.declared import find_columns, guessed_right
+from dphist.planning.declared import count_guessers, find_columns
 from dphist.planning.document import make_document
 from dphist.render.text import text
 from tests.support.planning.told import MADE
@@ -45,7 +45,7 @@ def test_the_delta_follows_from_the_public_number_of_users() -> None:
 @pytest.mark.parametrize("epsilon", ["0.01", "0.5", "1", "3.2", "29", "31"])
 def test_guesses_are_bounded_as_tests_of_a_hypothesis_are(epsilon: str, delta: str) -> None:
     """The best of all rules, against the hardest pair of outputs there is: randomized response."""
-    found = guessed_right(Fraction(epsilon), Fraction(delta))
+    found = count_guessers(Fraction(epsilon), Fraction(delta))
     odds = math.exp(float(epsilon))
     kept = 1 - float(delta)
     pair = [(float(delta), 0.0), (kept * odds / (1 + odds), kept / (1 + odds))]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
+from dphist.streams.counters.noise_table import NoiseTable, are_above, round_units
 from dphist.streams.state import state as module
 from dphist.streams.state.state import Step, StreamState
 from tests.support.privacy.scripted_streams import (
@@ -184,7 +184,7 @@ def threshold_on_rounded_counts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         module,
         "are_above",
-        lambda counts, units, limit, bits: counts + rounded(units, bits) > limit / 2**bits,
+        lambda counts, units, limit, bits: counts + round_units(units, bits) > limit / 2**bits,
     )
 
 

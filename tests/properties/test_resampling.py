@@ -35,7 +35,7 @@ from dphist.properties import (
 from dphist.properties.estimate import Source, plain_number
 from dphist.properties.guessing import FEWEST_EVEN
 from dphist.properties.resampling import (
-    combined,
+    combine,
     draw_sample,
     even_releases,
     further_releases,
@@ -127,12 +127,12 @@ def test_a_profile_has_no_noise(
 def test_parts_are_added_in_squares_and_the_shift_to_one_end() -> None:
     sampling = Estimate(10.0, "m", 3.0, (7.0, 14.0), "labels", ("note",))
     low, high = -1.0, 5.0  # mean 2, standard deviation with one degree of freedom less
-    found = combined(sampling, np.array([low, high]), (0.0, 100.0))
+    found = combine(sampling, np.array([low, high]), (0.0, 100.0))
     noise, shift = math.sqrt(18), 2.0
     below, above = math.hypot(3, 1.959964 * noise), math.hypot(4, 1.959964 * noise)
     assert found.standard_error == pytest.approx(math.hypot(3, noise))
     assert found.interval == pytest.approx((max(10 - below - shift, 0.0), 10 + above))
-    other = combined(sampling, np.array([-low, -high]), (-100.0, 19.0))
+    other = combine(sampling, np.array([-low, -high]), (-100.0, 19.0))
     assert other.interval == pytest.approx((10 - below, 19.0))
     assert "standard deviation 4.2 and mean -2.0, by 2 further releases" in other.notes[-1]
 
@@ -140,14 +140,14 @@ def test_parts_are_added_in_squares_and_the_shift_to_one_end() -> None:
 @pytest.mark.parametrize("scale", [1e-9, 0.0042, 173.0, 1e7])
 def test_notes_have_plain_numbers(scale: float) -> None:
     found = Estimate(10.0, "m", 3.0, (7.0, 14.0), "labels", ())
-    note = combined(found, scale * np.array([1.0, 2.0, 4.0]), (-1e9, 1e9)).notes[-1]
+    note = combine(found, scale * np.array([1.0, 2.0, 4.0]), (-1e9, 1e9)).notes[-1]
     assert not re.search(r"\de[-+]\d", note)
     assert plain_number(scale * math.sqrt(7 / 3)) in note
 
 
 def test_notes_have_shares_in_percent() -> None:
     share = Estimate(0.5, "m", 0.1, None, "share of records", ())
-    note = combined(share, np.array([-0.001, 0.002]), (0.0, 1.0)).notes[-1]
+    note = combine(share, np.array([-0.001, 0.002]), (0.0, 1.0)).notes[-1]
     assert "standard deviation 0.21 % and mean 0.050 %, by 2" in note
 
 
@@ -250,7 +250,7 @@ def test_what_has_no_bound_has_no_error() -> None:
     assert found.standard_error is None
     assert "without bound" in found.notes[-1]
     sometimes = Estimate(1.0, "m", 0.1, (0.8, 1.2), "bits", ())
-    none = combined(sometimes, np.array([1.0, math.inf]), (0.0, math.inf))
+    none = combine(sometimes, np.array([1.0, math.inf]), (0.0, math.inf))
     assert (none.value, none.standard_error, none.interval) == (1.0, None, None)
 
 
@@ -357,7 +357,7 @@ def test_intervals_hold_the_truth(law: int) -> None:
         bare = entropy(release.value, labels=LABELS)
         pairs = [[entropy(p, labels=LABELS).value for p in pair] for pair in again]
         strays = np.array([released - sample for sample, released in pairs])
-        found = combined(bare, strays, (0.0, math.log2(LABELS)))
+        found = combine(bare, strays, (0.0, math.log2(LABELS)))
         assert bare.interval is not None
         assert found.interval is not None
         held += found.interval[0] - 1e-9 <= true <= found.interval[1] + 1e-9

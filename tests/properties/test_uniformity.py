@@ -15,8 +15,8 @@ from dphist.errors import ParameterError
 from dphist.properties.estimate import Estimate
 from dphist.properties.uniformity import (
     METHODS,
+    compute_krawtchouk,
     distance_to_uniformity,
-    scaled_krawtchouk,
     weights,
 )
 
@@ -60,7 +60,7 @@ def test_the_distance_is_within_its_range(counts: list[int], labels: int) -> Non
 @pytest.mark.parametrize(("n", "center"), [(9, Fraction(1, 2)), (30, Fraction(1, 5))])
 def test_krawtchouk_polynomials_are_unbiased(n: int, center: Fraction) -> None:
     half = Fraction(1, 8)
-    values = scaled_krawtchouk(np.arange(n + 1), n, float(center), float(half), 7)
+    values = compute_krawtchouk(np.arange(n + 1), n, float(center), float(half), 7)
     for p in (center, Fraction(1, 10), Fraction(2, 3)):
         chances = np.array([float(comb(n, r) * p**r * (1 - p) ** (n - r)) for r in range(n + 1)])
         for m in range(8):
@@ -80,7 +80,7 @@ def test_krawtchouk_polynomials_to_ten_digits(
     n: int, center: float, half: float, counts: list[int]
 ) -> None:
     """Against the generating function's coefficients, in fractions."""
-    values = scaled_krawtchouk(np.array(counts), n, center, half, 17)
+    values = compute_krawtchouk(np.array(counts), n, center, half, 17)
     c, h = Fraction(center), Fraction(half)
     for column, r in enumerate(counts):
         exact = []

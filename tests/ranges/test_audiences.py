@@ -30,7 +30,7 @@ def test_all_noise_is_of_the_smaller_rate(mechanism, monkeypatch: pytest.MonkeyP
         asked.append((before, after, size))
         return np.full(size, 1000 * len(asked))
 
-    monkeypatch.setattr(audiences, "added_geometric", recorded)
+    monkeypatch.setattr(audiences, "draw_added_geometric", recorded)
     release = mechanism.release(np.arange(np.prod(mechanism.bins)).reshape(mechanism.bins))
     public = dh.add_noise(release, epsilon="0.5")
     fresh = public.mechanism.release(np.zeros(mechanism.bins, np.int64))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.planning.declared import guessed_right
+from dphist.planning.declared import count_guessers
 from tests.support.planning.verdicts import verdicts
 
 CASES: dict[str, dict[str, Any]] = {
@@ -32,7 +32,7 @@ def test_every_number_is_the_library_s_own(case: str) -> None:
             expected_total=asked["total"] if row.get("total_given") else None,
         )
         assert made.epsilon_at(0) <= row["epsilon"], "it costs no more than is stated"
-        assert row["guessed_right"] == guessed_right(row["epsilon"])
+        assert row["guessed_right"] == count_guessers(row["epsilon"])
         error = row["prefix_error" if prefixes else "range_error"]
         assert error == made.expected_error(asked["total"], prefixes=prefixes)
         assert ("range_error" in row) is not prefixes

@@ -325,4 +325,4 @@ def test_priv_tree_of_nothing_stays_small(bins, fanout) -> None:
 def test_blocks() -> None:
     counts = np.arange(16).reshape(4, 4)
     assert priv_tree.block_sums(counts, 2).tolist() == [[10, 18], [42, 50]]
-    assert priv_tree.repeated(np.array([[1, 2]]), 2).tolist() == [[1, 1, 2, 2], [1, 1, 2, 2]]
+    assert priv_tree.repeat_blocks(np.array([[1, 2]]), 2).tolist() == [[1, 1, 2, 2], [1, 1, 2, 2]]

@@ -11,7 +11,7 @@ import pytest
 import dphist as dh
 from dphist.document import mechanism_facts
 from dphist.document.kind import DataFacts
-from dphist.document.unit_words import counted_after_cut
+from dphist.document.unit_words import describe_counted_after_cut
 from dphist.labels import bounding
 from dphist.labels import words as labels_words
 from dphist.privacy.unit import as_unit
@@ -121,7 +121,7 @@ def test_articles_and_plurals_of_other_units() -> None:
     assert "If an account has more" in text
     assert "Rows without an account are dropped." in text
     for unit in ("agency", "hospital stay"):
-        counted = counted_after_cut(dh.PrivacyUnit(unit), "at most 2 labels", "2 labels")
+        counted = describe_counted_after_cut(dh.PrivacyUnit(unit), "at most 2 labels", "2 labels")
         assert (counted.who, str(counted.cut)) == ("bounded", f"each {unit} bounded to 2 labels")
 
 

@@ -12,7 +12,7 @@ from dphist.document.kind import DataFacts
 from dphist.render.html import page
 from dphist.render.text import text
 from dphist.streams import ContinualMechanism
-from dphist.streams.counters.noise_table import are_above, rounded
+from dphist.streams.counters.noise_table import are_above, round_units
 from dphist.streams.kind import KIND
 from dphist.streams.words import threshold_in_words
 from tests.support.report.told import document_of, table_of
@@ -70,8 +70,8 @@ def test_the_smallest_count_shown_is_the_first_that_a_reading_has(
     noisy = np.arange(units - 2, units + 3)
     above = are_above(np.zeros(5, np.int64), noisy, units, bits)
     assert above.tolist() == [False] * 3 + [True] * 2
-    assert rounded(noisy[above], bits).min() == least
-    last = mechanism.stated_until(time or 10**6)
+    assert round_units(noisy[above], bits).min() == least
+    last = mechanism.find_stated_until(time or 10**6)
     said = threshold_in_words(mechanism, last)
     assert f"the smallest count shown is {mechanism.least_shown(last):,}." in said
 

@@ -293,16 +293,16 @@ def test_times_must_ascend() -> None:
 def test_times_never_change_and_are_not_copied() -> None:
     times = Times()
     for time in range(1, 200):
-        before, times = times, times.followed_by(time)
+        before, times = times, times.append_time(time)
         assert times._items is before._items
     assert times == tuple(range(1, 200))
-    other = before.followed_by(500)  # as after a step that could not be written
+    other = before.append_time(500)  # as after a step that could not be written
     assert (before[-1], times[-1], other[-1]) == (198, 199, 500)
-    assert other.followed_by(501)[-3:] == (198, 500, 501)
+    assert other.append_time(501)[-3:] == (198, 500, 501)
     assert (len(before), len(times), other[0], list(before[2:4])) == (198, 199, 1, [3, 4])
     for bad in (198, 0):
         with pytest.raises(ValueError, match="ascend"):
-            before.followed_by(bad)
+            before.append_time(bad)
     with pytest.raises(IndexError):
         before[198]
     with pytest.raises(ValueError, match="ascend"):

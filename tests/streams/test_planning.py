@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import dphist as dh
-from dphist.planning.declared import guessed_right
+from dphist.planning.declared import count_guessers
 from tests.support.planning.verdicts import verdicts
 
 
@@ -21,7 +21,7 @@ def test_every_number_is_the_library_s_own() -> None:
         )
         expected = made.expected_error()
         assert made.epsilon_at(row["delta"]) <= row["epsilon"], "it costs no more than is stated"
-        assert row["guessed_right"] == guessed_right(row["epsilon"], Fraction(row["delta"]))
+        assert row["guessed_right"] == count_guessers(row["epsilon"], Fraction(row["delta"]))
         assert row["appears_from"] == expected.appears_from
         assert row["half_width"] == expected.half_width
 

@@ -14,7 +14,7 @@ from scipy.stats import norm
 from dphist.streams.counters import autoregressive
 from dphist.streams.counters.autoregressive import AutoregressiveCounter
 from dphist.streams.counters.binary import BinaryCounter
-from dphist.streams.counters.noise_table import are_above, rounded
+from dphist.streams.counters.noise_table import are_above, round_units
 from dphist.streams.counters.toeplitz import ToeplitzCounter, first_draw
 from dphist.streams.measuring import threshold_units
 from dphist.streams.mechanism import ContinualMechanism
@@ -272,7 +272,7 @@ def test_a_comparison_that_is_not_strict_or_of_rounded_numbers_is_caught(bits: i
         return are_above(counts, units, limit - 1, bits)
 
     def of_rounded(counts: Any, units: Any, limit: int, bits: int) -> Any:
-        return counts + rounded(units, bits) > limit / 2**bits
+        return counts + round_units(units, bits) > limit / 2**bits
 
     for wrong in (not_strict, of_rounded)[: 1 if bits == 0 else 2]:
         with pytest.raises(ViolationError):
@@ -283,4 +283,4 @@ def test_a_comparison_that_is_not_strict_or_of_rounded_numbers_is_caught(bits: i
 def test_rounding_is_to_the_nearest_with_halves_up(bits: int) -> None:
     _, units = adversarial(bits)
     exact = [math.floor(Fraction(unit, 1 << bits) + Fraction(1, 2)) for unit in units]
-    assert rounded(np.array(units), bits).tolist() == exact
+    assert round_units(np.array(units), bits).tolist() == exact

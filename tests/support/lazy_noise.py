@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dphist.lab.auditing.replay.session import ONE_AT_A_TIME, replaced
+from dphist.lab.auditing.replay.session import ONE_AT_A_TIME, replace_objects
 from dphist.lab.auditing.replay.transcript import DivergedError
 from dphist.noise.for_tests import KNOWN_NOISE
 from dphist.noise.lazy import LazyNoise
@@ -116,7 +116,7 @@ def _run(
         def rounded(self, i: int) -> int:
             return math.floor(self.values[i] + Fraction(1, 2))
 
-    with ONE_AT_A_TIME, replaced({id(LazyNoise): _stand_in}):
+    with ONE_AT_A_TIME, replace_objects({id(LazyNoise): _stand_in}):
         earlier = KNOWN_NOISE.get()
         try:
             KNOWN_NOISE.set(True)

@@ -12,10 +12,10 @@ from dphist.noise.repeatable import repeatable_source
 from dphist.tables import Tables
 from dphist.tables.lattice import (
     Lattice,
-    bounded_variances,
+    compute_bounded_variances,
     compute_scales,
+    compute_weighted_variances,
     equal_variances,
-    weighted_variances,
 )
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
@@ -51,19 +51,19 @@ def test_equal_errors_are_those_of_the_closed_form(
     assert all(abs(v / closed - 1) < Fraction(1, 10**11) for v in found.values())
     assert round(math.sqrt(closed), 3) == equal
     ones = variances(
-        lattice, weighted_variances(lattice, dict.fromkeys(lattice.family, Fraction(1)))
+        lattice, compute_weighted_variances(lattice, dict.fromkeys(lattice.family, Fraction(1)))
     )
     errors = [round(math.sqrt(v), 3) for v in ones.values()]
     assert (min(errors), max(errors)) == weighted
     cells = {t: Fraction(math.prod(shape[i] for i in t)) for t in lattice.family}
-    each = variances(lattice, weighted_variances(lattice, cells))
+    each = variances(lattice, compute_weighted_variances(lattice, cells))
     assert round(float(sum(cells[t] * v for t, v in each.items())), 4) == objective
 
 
 def test_weights_minimize_what_they_weigh() -> None:
     lattice = Lattice((5, 4, 3), ((0, 1), (1, 2), (0,)))
     weights = {(0, 1): Fraction(1), (1, 2): Fraction(7), (0,): Fraction(2)}
-    best = weighted_variances(lattice, weights)
+    best = compute_weighted_variances(lattice, weights)
 
     def weigh(relative: Any) -> Fraction:
         found = variances(lattice, relative)
@@ -79,7 +79,7 @@ def test_errors_asked_are_in_their_ratio_where_they_can_be() -> None:
     lattice = lattice_of((2,) * 15, 2)
     least = max(
         variances(
-            lattice, bounded_variances(lattice, dict.fromkeys(lattice.tables, Fraction(1)))
+            lattice, compute_bounded_variances(lattice, dict.fromkeys(lattice.tables, Fraction(1)))
         ).values()
     )
     assert round(math.sqrt(least), 3) == 4.181  # equal errors: 4.203

@@ -14,7 +14,7 @@ import pytest
 import dphist as dh
 from dphist.document.blocks import Figures, File
 from dphist.document.csv_field import MARK
-from dphist.document.unit_words import counted_records
+from dphist.document.unit_words import describe_counted_records
 from dphist.render.html import link_to
 from dphist.report import report_html
 from dphist.tables import downloads as offered
@@ -135,7 +135,7 @@ def test_headings_of_rows_stand_once_over_their_group(page: str) -> None:
 
 
 def multiples(release: dh.Release) -> list[Figures]:
-    return draw_multiples(release.value, counted_records(None, 1))
+    return draw_multiples(release.value, describe_counted_records(None, 1))
 
 
 def test_a_table_of_three_keys_is_a_map_for_each_value_of_the_smallest(
@@ -180,4 +180,4 @@ def test_tables_too_large_for_small_charts_have_none() -> None:
         assert bool(several) == (sizes == (2, 7, 8))
     known = made(keys={"a": [1, 2], "b": [1, 2], "c": [1, 2]}, tables=["a+b+c"]).value
     exact = known.with_known({"a+b+c": np.full((2, 2, 2), 3)})
-    assert not draw_multiples(exact, counted_records(None, 1))
+    assert not draw_multiples(exact, describe_counted_records(None, 1))

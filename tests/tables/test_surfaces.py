@@ -10,7 +10,7 @@ import pytest
 import dphist as dh
 from dphist.document.blocks import Column, Document, Section, Table
 from dphist.document.chart import Chart
-from dphist.document.unit_words import counted_records
+from dphist.document.unit_words import describe_counted_records
 from dphist.render.text import text
 from dphist.report import report_html, summary_text
 from dphist.tables.charts import draw_charts, draw_keys
@@ -128,6 +128,8 @@ def test_a_map_of_noise_is_blank_and_one_of_like_cells_has_even_steps() -> None:
     even = maps_of(made.release(np.arange(4100, 4164).reshape(8, 8) * 2))[0]
     assert [area.name for area in even.areas] == ["≥ 8k"]
     known = made.release(np.zeros((8, 8), int)).value.with_known({"a+b": np.full((8, 8), 3)})
-    (exact,) = [c for c in draw_keys(known, counted_records(None, 1)) if c.name == "map_0_1"]
+    (exact,) = [
+        c for c in draw_keys(known, describe_counted_records(None, 1)) if c.name == "map_0_1"
+    ]
     assert "noise" not in exact.text
     assert [area.name for area in exact.areas] == ["≥ 3"]

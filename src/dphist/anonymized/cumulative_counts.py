@@ -93,7 +93,7 @@ class CumulativeCounts(CumulativeCountsMeasuring, AnonymizedMechanism):
         If no noise exceeds t, projecting keeps every one within t of the truth
         (`docs/understand/proofs/cumulative_counts.md`, Lemma 3); t comes from the noise alone.
         """
-        missed = self._missed(release, level)
+        missed = self._compute_miss_chance(release, level)
         columns = tiling.columns_below(release.value, 0, self.largest)
         t = geometric_simultaneous_bound(self.cell_epsilon, self.largest, missed)
         t += rounding_error(columns)

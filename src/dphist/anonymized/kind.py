@@ -50,7 +50,7 @@ from dphist.document.unit_words import (
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.maker import Maker
 from dphist.release.release import Release
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, join_sentences
 
 _POPULATION = "What it says about the population"
 
@@ -64,7 +64,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     records = find_contribution(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
-        results = [_expected(mechanism, data)]
+        results = [_make_expected_section(mechanism, data)]
         return make_document(KIND.name, words.TITLE, promised, results, unit=data.unit)
     bands, counted = compute_bands(release), find_counted(release)
     cost, more = bounding_of_records(release)
@@ -75,7 +75,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     ]
     numbers = [
         Section("numbers", "", _numbers(release, bands[0], counted)),
-        Section("error", "", partial(_expected_error, release), HEADED),
+        Section("error", "", partial(_make_expected_blocks, release), HEADED),
     ]
     return make_document(
         KIND.name,
@@ -84,13 +84,13 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
         results,
         numbers=numbers,
         result=words.describe_result(release, bands[0]),
-        made_by=[Fact("Expected error", words.predicted_from(release), on=ON_PAGE)],
+        made_by=[Fact("Expected error", words.describe_prediction(release), on=ON_PAGE)],
         reading="release.value.counts, release.value.prevalences",
         unit=data.unit,
     )
 
 
-def _expected(mechanism: Any, data: DataFacts) -> Section:
+def _make_expected_section(mechanism: Any, data: DataFacts) -> Section:
     """Return the errors to expect for guesses of the number of records."""
     errors = {guess: mechanism.expected_error(guess, data.shape) for guess in data.guesses}
     said = [Fact("Expected error", words.error_if(*each)) for each in errors.items()]
@@ -131,7 +131,7 @@ def _numbers(release: Release, band: Band, counted: Counted) -> list[Fact]:
     ]
 
 
-def _expected_error(release: Release) -> list[Block]:
+def _make_expected_blocks(release: Release) -> list[Block]:
     """Return the error to expect; the mechanism is tried on public data for it."""
     short, added, long = words.predict_error(release)
     return [
@@ -157,7 +157,7 @@ def _results(release: Release, bands: list[Band], counted: Counted) -> list[Bloc
         ),
     ]
     caption = ("All counts", "Largest counts", "Smallest counts")
-    of_bands = joined(
+    of_bands = join_sentences(
         (words.band_in_words(band), *map(words.bars_in_words, bars), words.LOGARITHMIC)
     )
     blocks: list[Block] = [

@@ -69,7 +69,7 @@ class AnonymizedMeasuring(CellMeasuring):
         """
         self._accept(profile)
         drawn = self._drawn(profile, source)
-        return self._given_out(
+        return self._make_release(
             drawn.value,
             profile,
             source,

@@ -110,7 +110,7 @@ class AnonymizedMechanism(AnonymizedMeasuring):
         """Return histograms that enclose the true one: `band`, by the name all mechanisms have."""
         return self.band(release, level)
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
         """Return a histogram that was read from a file; ValueError if it is none."""
         check_kind(value, AnonymizedHistogram)
         histogram: AnonymizedHistogram = value
@@ -123,7 +123,7 @@ class AnonymizedMechanism(AnonymizedMeasuring):
             sensitivity=whole_number(sensitivity, "sensitivity", 1),
         )
 
-    def _missed(self, release: Release, level: float, most: float = 0.999999) -> float:
+    def _compute_miss_chance(self, release: Release, level: float, most: float = 0.999999) -> float:
         """Return the probability with which a band may miss; refuse releases of other kinds."""
         self._check_asked(release, level, most)
         return 1 - level

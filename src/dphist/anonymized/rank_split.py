@@ -125,7 +125,9 @@ class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
         (`docs/understand/proofs/rank_split.md`, Lemma 4); t comes from the noise alone. With a
         public `total` below the true one, only cells within the first k rows or columns are meant.
         """
-        missed = self._missed(release, level, 0.998) - (MISSED if self.total is None else 0)
+        missed = self._compute_miss_chance(release, level, 0.998) - (
+            MISSED if self.total is None else 0
+        )
         rows = infer_decreasing(release.noisy["rows"])
         columns = infer_decreasing(release.noisy["columns"])
         t = geometric_simultaneous_bound(self.cell_epsilon, 2 * len(rows), missed)

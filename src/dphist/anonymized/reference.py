@@ -91,7 +91,7 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
     if total is None:
         raise ParameterError("total", "must be given: a public guess of the number of records")
     guess = whole_number(total, "total", 0, _MOST_RECORDS)
-    return sampled(
+    return sample_profile(
         fit_zipf_profile(guess) if exponent == 1 else fit_power_profile(guess, float(exponent))
     )
 
@@ -101,7 +101,7 @@ def as_data(public: Diagram) -> Profile:
     return Profile(public.counts, public.prevalences)
 
 
-def sampled(curve: Profile) -> Profile:
+def sample_profile(curve: Profile) -> Profile:
     """Return a profile that has such a curve up to chance, always the same one, in O(sqrt(total)).
 
     Small counts that many labels have: the number of labels of each count is a draw from a Poisson

@@ -122,7 +122,7 @@ class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
         If no noise exceeds t, sorting or projecting keeps every count within t of the truth
         (`docs/understand/proofs/sorted_counts.md`, Lemma 3); t comes from the noise alone.
         """
-        missed = self._missed(release, level)
+        missed = self._compute_miss_chance(release, level)
         counts = tiling.first_rows(release.value, self.labels)
         t = geometric_simultaneous_bound(self.cell_epsilon, self.labels, missed)
         t += rounding_error(counts)

@@ -12,7 +12,7 @@ from dphist.document.unit_words import Counted
 from dphist.errors import ParameterError
 from dphist.privacy.as_text import percent
 from dphist.release.release import Release
-from dphist.sentence import Sentence, joined, many
+from dphist.sentence import Sentence, join_sentences, many
 
 TITLE = Sentence("How many {labels} occur how often")
 LOGARITHMIC = (
@@ -49,7 +49,7 @@ def describe_result(release: Release, band: Band) -> Sentence:
     value, error = release.value, error_of_records(release, band)
     brackets = Sentence(
         "In brackets stand 95 % intervals{covered}{sign}.",
-        covered=covered(band),
+        covered=describe_covered(band),
         sign=", and ± stands for half of one" if isinstance(error, PlusMinus) else "",
     )
     records = Sentence(
@@ -61,7 +61,7 @@ def describe_result(release: Release, band: Band) -> Sentence:
     if value.labels == 0:
         stands = Sentence("The released histogram is empty: no {label} stands out from the noise.")
         other = Sentence("By a separate estimate there are {number}.", number=records)
-        return joined((stands, other if release.total else ""))
+        return join_sentences((stands, other if release.total else ""))
     largest, smallest = int(value.counts[-1]), int(value.counts[0])
     labels = many(value.labels, "label")
     start = Sentence(
@@ -96,7 +96,7 @@ def describe_result(release: Release, band: Band) -> Sentence:
     )
 
 
-def covered(band: Band) -> Sentence:
+def describe_covered(band: Band) -> Sentence:
     """Say what the intervals of a band cover, after the word "intervals"; empty if all labels."""
     covers = "" if band.covers == ALL_LABELS else ", which cover {covers}"
     return Sentence(covers, covers=band.covers)
@@ -136,7 +136,7 @@ def bars_in_words(bars: Band) -> Sentence:
     )
 
 
-def predicted_from(release: Release) -> Sentence:
+def describe_prediction(release: Release) -> Sentence:
     """Say what the expected error is, and how it is predicted."""
     total = "" if release.total is None else "and the private total "
     return Sentence(

@@ -3,7 +3,7 @@
 import argparse
 import json
 
-from dphist.commands.ledger.options import existing
+from dphist.commands.ledger.options import check_exists
 from dphist.commands.options import JSON, UsageError, argument
 from dphist.commands.printing import say
 from dphist.counting.reading.given_files import Files
@@ -27,7 +27,7 @@ def _check(options: argparse.Namespace) -> None:
         said = Description.read(options.description)
         schemas = read_schemas(Files(said.files), said.facts["user"])
         if said.ledger is not None:
-            existing(said.ledger)
+            check_exists(said.ledger)
     except DphistError as error:
         raise UsageError(str(error)) from None
     missing = [key for key in ("unit", "ledger", *BOUNDS) if key in _WITHOUT.keys() - said.facts]

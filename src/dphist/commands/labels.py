@@ -164,7 +164,7 @@ def _release_or_quote(
     named, rows = get_named_unit(options), options.null_users == "separate"
     data = DataFacts(
         unit=unit_of_users(options.user, named, or_rows=rows),
-        bounds=_stated_bounds(options, bounds),
+        bounds=_state_bounds(options, bounds),
         guesses=() if options.expect_users is None else (options.expect_users,),
     )
     why: list[Block] = []
@@ -212,7 +212,7 @@ def _is_found(options: argparse.Namespace) -> bool:
     return not is_top and options.user is not None and options.max_labels in (None, AUTO)
 
 
-def _stated_bounds(options: argparse.Namespace, bounds: Mapping[str, Any]) -> dict[str, Any]:
+def _state_bounds(options: argparse.Namespace, bounds: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the release would state, as `LabelCounts.from_table` words it."""
     missing = {"null_labels": options.null_labels}
     weight = _get_weight(options)

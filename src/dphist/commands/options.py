@@ -144,10 +144,10 @@ def guess(name: str, meaning: str, **more: Any) -> Option:
     return Option(name, f"a public guess of {meaning}", **read | more)
 
 
-def named_value(text: str) -> tuple[str, Any]:
+def read_named_value(text: str) -> tuple[str, Any]:
     """Read NAME=VALUE of --set; a value that is no JSON is text.
 
-    >>> named_value("max_labels=3"), named_value("noise=laplace")
+    >>> read_named_value("max_labels=3"), read_named_value("noise=laplace")
     (('max_labels', 3), ('noise', 'laplace'))
     """
     name, found, value = text.partition("=")

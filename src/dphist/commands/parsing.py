@@ -117,7 +117,7 @@ def _add_option(parser: Any, option: Option) -> None:
     if option.is_flag:
         parser.add_argument(option.written, dest=option.name, action="store_true", **how)
         return
-    how |= {"type": _typed(option.read), "default": option.default}
+    how |= {"type": _make_reader(option.read), "default": option.default}
     if option.choices:
         how["choices"] = option.choices
     if option.many:
@@ -133,7 +133,7 @@ def _add_option(parser: Any, option: Option) -> None:
     parser.add_argument(option.written, **how)
 
 
-def _typed(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def _make_reader(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return what reads a text, and says what is wrong with it as argparse asks for it."""
 
     def value(text: str) -> Any:

@@ -15,7 +15,7 @@ from dphist.document.options import Command, Option, Table
 from dphist.document.planning import Planning, several
 from dphist.errors import phrase
 from dphist.files import stage_outputs
-from dphist.planning.declared import list_examples, planned_kinds
+from dphist.planning.declared import list_examples, list_planned_kinds
 from dphist.planning.document import make_document, table_csv
 from dphist.planning.make import plan
 from dphist.planning.plan import Plan
@@ -116,7 +116,7 @@ def command() -> Command:
         action="KIND",
         actions={
             kind: (planning.question, _action(kind, planning, planning.options))
-            for kind, planning in planned_kinds().items()
+            for kind, planning in list_planned_kinds().items()
             if planning.options is not None
         },
         old_names=OLD_NAMES,

@@ -41,7 +41,11 @@ def as_options(options: Mapping[str, str]) -> Callable[[Argument], str]:
             return str(argument)
         if argument.value is ... or argument.value is True:
             return option
-        return f"no {option}" if argument.value is False else f"{option} {_typed(argument.value)}"
+        return (
+            f"no {option}"
+            if argument.value is False
+            else f"{option} {_format_value(argument.value)}"
+        )
 
     return write
 
@@ -64,7 +68,7 @@ def as_keys(options: Mapping[str, str]) -> Callable[[Argument], str]:
     return write
 
 
-def _typed(value: object) -> str:
+def _format_value(value: object) -> str:
     """Write a value as a shell takes it; a tab, which no terminal shows, by name."""
     return "tab" if value == "\t" else shlex.quote("none" if value is None else str(value))
 

@@ -30,7 +30,7 @@ from dphist.properties.overview import (
 from dphist.properties.resampling import RESAMPLES
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import FOR_TESTS, Release
-from dphist.render.text import WIDTH, beside, left, right
+from dphist.render.text import WIDTH, beside, pad_right, right
 from dphist.report import make_json, make_release_document
 
 
@@ -122,7 +122,7 @@ def _text(source: Source, found: Sequence[Property], options: argparse.Namespace
         f"  Labels          {histogram.labels:,}",
         "",
         *_say_too_few(options.labels, histogram.labels),
-        *beside(left(names), right(values), right(intervals), gap="  ", width=None),
+        *beside(pad_right(names), right(values), right(intervals), gap="  ", width=None),
         "",
         *_wrap(f"{covered} ± stands for half of a 95 % interval.", "  "),
         "",

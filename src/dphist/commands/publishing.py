@@ -159,19 +159,21 @@ def release_file(
     if not options.reserve:
         check_purpose(options)
 
-    def opened(read: Callable[[Report | None], Any] = read) -> Any:
+    def open_with_progress(read: Callable[[Report | None], Any] = read) -> Any:
         with show_progress(shown=not (options.quiet or options.json)) as progress:
             return read(progress)
 
     if place is None and look is not None:
-        users = look.mechanism.release(opened(look.read))
+        users = look.mechanism.release(open_with_progress(look.read))
         mechanism = look.follow(users, mechanism)
         bound = mechanism.sensitivity
-        release = mechanism.release(opened(lambda progress: look.count(progress, bound)))
+        release = mechanism.release(
+            open_with_progress(lambda progress: look.count(progress, bound))
+        )
         publish(release.with_users(users), options)
         return
     if place is None:
-        publish(mechanism.release(opened()), options)
+        publish(mechanism.release(open_with_progress()), options)
         return
     from dphist.commands.ledger.payment import (  # slow to import
         describe_data,
@@ -180,7 +182,7 @@ def release_file(
     )
     from dphist.ledger import Deferred
 
-    data = Deferred(opened, *protected, describe_data(options))
+    data = Deferred(open_with_progress, *protected, describe_data(options))
     if options.reserve:
         reserve(mechanism, options, place, data)
         return
@@ -189,7 +191,9 @@ def release_file(
     else:
         from dphist.commands.ledger.paid_look import release_both_paid  # slow to import
 
-        release, charged, said = release_both_paid(mechanism, options, place, data, look, opened)
+        release, charged, said = release_both_paid(
+            mechanism, options, place, data, look, open_with_progress
+        )
     publish(release, options, said, {"charged": charged})
     if not charged and not options.again:
         options.ends_with = STORED

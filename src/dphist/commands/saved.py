@@ -4,7 +4,7 @@ import argparse
 import json
 from dataclasses import replace
 
-from dphist.commands.ledger.options import LEDGER, existing, find_place, is_file
+from dphist.commands.ledger.options import LEDGER, check_exists, find_place, is_file
 from dphist.commands.options import QUIET_OR_JSON, RELEASE, UsageError, outputs
 from dphist.commands.presentation import PRESENTATION, read_presentation, unit_option
 from dphist.commands.printing import complain, say
@@ -48,7 +48,7 @@ def _load_release(options: argparse.Namespace) -> Release:
             raise UsageError("name a release: RELEASE alone, or --ledger and --key")
         check_paths(options)
         return Release.load(options.file)
-    place = existing(find_place(options))
+    place = check_exists(find_place(options))
     check_paths(options, [place] if is_file(place) else [])
     from dphist.commands.ledger.payment import open_ledger  # slow to import, and seldom needed
 

@@ -26,7 +26,7 @@ from dphist.data.counting import (
     state_treatment,
     unit_of_records,
 )
-from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.guard import Guarding, Secret, guard
 from dphist.data.partial import Partial, all_parts, no_part
 from dphist.data.partial_sums import sum_slots
 from dphist.data.uhi import read_uhi
@@ -233,7 +233,7 @@ class BinnedCounts(Secret):
         bins = math.prod(axis.bins for axis in axes)
         slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)
         unit = PrivacyUnit.from_content(head["unit"])
-        return guarded(_of_slots(slots, axes, most, unit, head["null_users"]), ledger)
+        return guard(_of_slots(slots, axes, most, unit, head["null_users"]), ledger)
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -400,7 +400,7 @@ def bin_counts(
     slots = counting.count_bins(grid, None if max_records is None else most, null_users)
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))
-    return guarded(_of_slots(slots, axes, most, protected, null_users), ledger)
+    return guard(_of_slots(slots, axes, most, protected, null_users), ledger)
 
 
 def _of_slots(

@@ -17,7 +17,7 @@ from dphist.counting.binning.users import bin_rows_bounded
 from dphist.counting.bounding import bounds
 from dphist.counting.bounding.bounds import Bounds, Cut
 from dphist.counting.bounding.contributions import (
-    bounded_pairs,
+    bound_pairs,
     count_bounded_records,
     count_labels,
     label_bounded_records,
@@ -95,7 +95,7 @@ class Counting:
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
         """Return which user has which label within the bounds, and how many have each label."""
         key = _draw_key(source)
-        found, kind = bounded_pairs(self.frame, self._names, bounds, key=key, **self.reading)
+        found, kind = bound_pairs(self.frame, self._names, bounds, key=key, **self.reading)
         unheld = DataError(
             phrase(
                 "the pairs of user and label could not be held in memory: lower {max_labels}, or "

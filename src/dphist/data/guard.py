@@ -82,6 +82,6 @@ class Guarding(Protocol):
     def guard(self, data: Any) -> Guarded: ...
 
 
-def guarded(data: D, ledger: Guarding | None) -> D:
+def guard(data: D, ledger: Guarding | None) -> D:
     """Return data as the caller asked for them: guarded by a ledger, or as they are."""
     return data if ledger is None else cast(D, ledger.guard(data))  # guarded, they stand for data

@@ -21,7 +21,7 @@ from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.clamp import Clamp, read_sums
 from dphist.data.counting import Counting, check_label_bounds, make_cut, to_label_array
-from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.guard import Guarding, Secret, guard
 from dphist.data.other_than import read_other_than
 from dphist.data.partial import Partial, all_parts, as_it_is, read_columns, write_columns
 from dphist.data.weight import (
@@ -216,7 +216,7 @@ class LabelCounts(Secret):
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, sums=summed, weight=weight)
         counts = cls._count(counting, bounds, users_by_labels, source, keep_sets)
-        return guarded(counts, ledger)
+        return guard(counts, ledger)
 
     @classmethod
     @stoppable
@@ -352,7 +352,7 @@ class LabelCounts(Secret):
             other_than=None if head["other_than"] is None else tuple(head["other_than"]),
             _sums=sums,
         )
-        return guarded(counts, ledger)
+        return guard(counts, ledger)
 
     @classmethod
     def _count(

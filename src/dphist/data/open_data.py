@@ -81,7 +81,7 @@ def open_profile(profile: Profile) -> OpenProfile:
     return OpenProfile(profile.counts, profile.prevalences, profile.sensitivity)
 
 
-def opened(data: Any) -> Any:
+def open_data(data: Any) -> Any:
     """Return what data hold; data that are not of a secret type, as they are.
 
     Returns

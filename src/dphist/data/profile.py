@@ -28,7 +28,7 @@ from dphist.data.counting import (
     unit_of_records,
 )
 from dphist.data.diagram import Diagram, merge_pairs
-from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.guard import Guarding, Secret, guard
 from dphist.data.partial import Partial, all_parts, as_it_is
 from dphist.errors import DataError, ParameterError, phrase
 from dphist.parameters import whole_number
@@ -225,7 +225,7 @@ class Profile(Diagram, Secret):
         columns = {"label": label, "user": user, "count": count}
         counting = Counting(frame, columns, one, Reading(progress=progress, delimiter=delimiter))
         if user is None:
-            return guarded(cls(*counting.count_profile(None, null_users), sensitivity), ledger)
+            return guard(cls(*counting.count_profile(None, null_users), sensitivity), ledger)
         if count is not None or sensitivity != 1:
             raise ParameterError(
                 "user",
@@ -233,7 +233,7 @@ class Profile(Diagram, Secret):
             )
         most = whole_number(max_records, "max_records", 1)
         pairs, said = counting.count_profile(most, null_users), state_treatment(null_users)
-        return guarded(cls(*pairs, most, one, said), ledger)
+        return guard(cls(*pairs, most, one, said), ledger)
 
     @classmethod
     @stoppable
@@ -295,7 +295,7 @@ class Profile(Diagram, Secret):
         pairs = sum_counts(table, label="label", count="count")
         bound = whole_number(head["max_records"], "max_records", 1)
         unit = PrivacyUnit.from_content(head["unit"])
-        return guarded(cls(*pairs, bound, unit, state_treatment(head["null_users"])), ledger)
+        return guard(cls(*pairs, bound, unit, state_treatment(head["null_users"])), ledger)
 
     @classmethod
     @stoppable

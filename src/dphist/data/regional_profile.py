@@ -12,7 +12,7 @@ from dphist.counting.binning.leaf_sizes import Leaves, count_in_leaves
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.counting import Pairs, check_treatment, state_treatment, unit_of_records
-from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.guard import Guarding, Secret, guard
 from dphist.data.profile import Profile
 from dphist.data.region_tree import RegionTree
 from dphist.errors import DataError, ParameterError, phrase
@@ -204,7 +204,7 @@ class RegionalProfile(Secret):
             found = cls(tree, pairs, bound, None, None, unlisted, other)
         else:
             found = cls(tree, pairs, most, one, state_treatment(null_users), unlisted, other)
-        return guarded(found, ledger)
+        return guard(found, ledger)
 
     def __reduce__(self) -> tuple[type["RegionalProfile"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes the arrays read-only."""

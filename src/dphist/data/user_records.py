@@ -12,7 +12,7 @@ from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.cells import check_most, make_cells
 from dphist.data.counting import state_treatment
-from dphist.data.guard import Guarding, guarded
+from dphist.data.guard import Guarding, guard
 from dphist.errors import ParameterError
 from dphist.parameters import optional_whole
 from dphist.privacy.unit import PrivacyUnit, unit_of_users
@@ -85,7 +85,7 @@ def count_user_records(
     axis = Axis.from_edges([*cells, float("inf")], SIZES)
     counts = _count_cells(cells, *found)
     counted = BinnedCounts(counts, (axis,), {}, 1, one, True, state_treatment(null_users))
-    return guarded(counted, ledger)
+    return guard(counted, ledger)
 
 
 def list_cells(most: int, max_records: int | None = None) -> tuple[int, ...]:

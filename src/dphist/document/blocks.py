@@ -351,7 +351,7 @@ class Section:
     on: Surfaces = EVERYWHERE
     wide: bool = False
 
-    def shown_on(self, surface: Surface) -> list[Block]:
+    def list_blocks(self, surface: Surface) -> list[Block]:
         """Return the blocks that a surface shows."""
         if surface not in self.on:
             return []
@@ -403,7 +403,7 @@ class Document:
     def blocks(self, surface: Surface) -> Iterator[Block]:
         """Yield all blocks that a surface shows, the glance first."""
         for section in (*self.glance, *self.sections):
-            yield from section.shown_on(surface)
+            yield from section.list_blocks(surface)
 
     def fact(self, key: str) -> Fact:
         """Return the fact of a key, shown or not, that takes no time; KeyError if there is none."""

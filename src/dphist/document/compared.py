@@ -109,7 +109,7 @@ class Case(ABC):
     Parameters
     ----------
     data : what mechanisms release.
-    opened : what these hold, to be looked at: see `dphist.data.open_data.opened`.
+    opened : what these hold, to be looked at: see `dphist.data.open_data.open_data`.
     delta : the total that is asked for; None for none.
 
     Attributes
@@ -165,7 +165,7 @@ class Case(ABC):
         ParameterError
             If it needs a parameter that does not follow from the data.
         """
-        given = given_to(mechanism, self.known(), name)
+        given = find_given(mechanism, self.known(), name)
         values = {parameter: each.value for parameter, each in given.items()}
         told = ", ".join(each.told for each in given.values() if each.told)
         return Contender(
@@ -247,7 +247,7 @@ def compute_digest(parts: Iterable[bytes]) -> str:
     return hashed.hexdigest()[:16]
 
 
-def given_to(
+def find_given(
     mechanism: Callable[..., Any], known: Mapping[str, Given], name: str
 ) -> dict[str, Given]:
     """Return what a class of mechanisms is given beside epsilon.
@@ -268,7 +268,7 @@ def given_to(
             "mechanisms",
             f"must have a parameter epsilon, or be functions of it: {name} has none",
         )
-    fixed = _fixed(mechanism)
+    fixed = _get_fixed(mechanism)
     found = {}
     for parameter, about in accepted.items():
         if parameter in ("epsilon", *fixed) or about.kind in _VARIABLE:
@@ -284,11 +284,11 @@ def given_to(
 
 def format_parameters(mechanism: Callable[..., Any], values: Mapping[str, Any]) -> str:
     """Return the parameters as text, in the order of their names."""
-    every = {**_fixed(mechanism), **values}
+    every = {**_get_fixed(mechanism), **values}
     return ", ".join(f"{name}={every[name]!r}" for name in sorted(every))
 
 
-def _fixed(mechanism: Callable[..., Any]) -> dict[str, Any]:
+def _get_fixed(mechanism: Callable[..., Any]) -> dict[str, Any]:
     return dict(mechanism.keywords) if isinstance(mechanism, functools.partial) else {}
 
 

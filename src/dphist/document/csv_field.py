@@ -27,7 +27,7 @@ def csv_field(label: str | None) -> str:
         return ""
     if label.strip() == label != "" and _SPECIAL.isdisjoint(label):
         return label
-    return _quoted(label)
+    return _quote(label)
 
 
 def safe_field(label: str | None) -> str:
@@ -41,7 +41,7 @@ def safe_field(label: str | None) -> str:
     >>> print(*[safe_field(label) for label in ("tea", "=1+1", "007", "MARCH1", "'a", "a;b;=1")])
     "tea" "'=1+1" "'007" "'MARCH1" "''a" "a;b;'=1"
     """
-    return "" if label is None else _quoted(_BEGINS.sub(_as_text, label))
+    return "" if label is None else _quote(_BEGINS.sub(_as_text, label))
 
 
 def _as_text(part: re.Match[str]) -> str:
@@ -50,6 +50,6 @@ def _as_text(part: re.Match[str]) -> str:
     return text if is_plain else f"'{text}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     doubled = text.replace('"', '""')
     return f'"{doubled}"'

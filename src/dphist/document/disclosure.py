@@ -33,7 +33,7 @@ from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.maker import Maker
 from dphist.release.mechanisms import find_package
 from dphist.release.release import VERSION, Release
-from dphist.sentence import Sentence, joined, many, many_events
+from dphist.sentence import Sentence, join_sentences, many, many_events
 from dphist.visible import harmless
 
 _BOUNDS: dict[str, Callable[[int], str]] = {
@@ -110,12 +110,12 @@ class Facts:
 
 def find_facts(release: Release, document: Document) -> Facts:
     """Return what is disclosed of a release, of which there is a document."""
-    own = _disclosed(release.mechanism, release.value)
+    own = _disclose_kind(release.mechanism, release.value)
     return Facts(
         release.mechanism,
         own,
         document.fact("neighbors").text,
-        _done_to_data(release, cuts=own.cuts),
+        _describe_preparation(release, cuts=own.cuts),
         release.version,
     )
 
@@ -131,16 +131,16 @@ def facts_of_charge(mechanism: Maker, unit: PrivacyUnit) -> Facts:
     if unit.exchanged:
         one = "a unit" if unit.at_most == 1 else "units"
         neighbors = f"Two data sets are neighbors if they differ in {one}: {unit}."
-    return Facts(mechanism, _disclosed(mechanism), neighbors)
+    return Facts(mechanism, _disclose_kind(mechanism), neighbors)
 
 
-def _disclosed(mechanism: Maker, value: Any = None) -> Disclosed:
+def _disclose_kind(mechanism: Maker, value: Any = None) -> Disclosed:
     """Return what the kind of a mechanism discloses of it; nothing of those of others."""
     kind = kind_of_mechanism(mechanism)
     return kind.disclosed(mechanism, value) if kind and kind.disclosed else Disclosed()
 
 
-def _done_to_data(release: Release, *, cuts: bool) -> list[str]:
+def _describe_preparation(release: Release, *, cuts: bool) -> list[str]:
     """Say what was done to the data before counting.
 
     Parameters
@@ -159,7 +159,7 @@ def _bounding(release: Release, said: PrivacyUnit | None, each: Sentence, cuts: 
         return Sentence("Each {who} is counted once, with all rows: nothing was bounded.", who=who)
     unit = release.guarantee.unit
     held = {name: bound for name, bound in unit.bounds if bound is not None}
-    bounds = joined(
+    bounds = join_sentences(
         (
             Sentence("at most {held}", held=write(held[name]))
             for name, write in _BOUNDS.items()
@@ -215,7 +215,7 @@ def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
         "Errata": errata_in_words(release) or [no_errata],
         **({} if release.users is None else {"Numbers of users": _beside(release.users)}),
     }
-    return [Fact(name, joined(texts), lines=texts) for name, texts in said.items()]
+    return [Fact(name, join_sentences(texts), lines=texts) for name, texts in said.items()]
 
 
 def with_exchange(stated: Stated, releases: Sequence[Release]) -> Stated:
@@ -234,8 +234,8 @@ def with_exchange(stated: Stated, releases: Sequence[Release]) -> Stated:
 
 def _beside(users: Release) -> list[str]:
     """Return what is disclosed of the release that another one carries."""
-    steps = _done_to_data(users, cuts=False)
-    own = Facts(users.mechanism, _disclosed(users.mechanism, users.value), "", steps)
+    steps = _describe_preparation(users, cuts=False)
+    own = Facts(users.mechanism, _disclose_kind(users.mechanism, users.value), "", steps)
     released = Sentence("Released beside the counts: how many {users} have how many {records}.")
     return [released, *steps, own.mechanism.description, *_parameters(own, state_releases([users]))]
 
@@ -290,7 +290,7 @@ def _characteristics(release: Release, facts: Facts, document: Document) -> list
 
 
 def _accounting(release: Release, stated: Stated) -> list[str]:
-    paid = paid_in_words(release.provenance)
+    paid = describe_payment(release.provenance)
     if paid:
         other = [paid, "Its account adds up all releases that it pays for."]
     else:
@@ -300,10 +300,10 @@ def _accounting(release: Release, stated: Stated) -> list[str]:
     return [*stated.details, *other]
 
 
-def paid_in_words(provenance: Mapping[str, str]) -> str | None:
+def describe_payment(provenance: Mapping[str, str]) -> str | None:
     """Name the ledger, account and entry; None for a release without a ledger.
 
-    >>> paid_in_words({"ledger": "clinic (5e1f)", "account": "main", "entry": "3"})
+    >>> describe_payment({"ledger": "clinic (5e1f)", "account": "main", "entry": "3"})
     'Entry 3 of the ledger clinic (5e1f), account main.'
     """
     if "ledger" not in provenance:
@@ -321,6 +321,6 @@ def paid_in_words(provenance: Mapping[str, str]) -> str | None:
     )
 
 
-def paid_json(provenance: Mapping[str, str]) -> dict[str, str]:
+def list_payment(provenance: Mapping[str, str]) -> dict[str, str]:
     """Return ledger, account and entry for programs; empty for a release without a ledger."""
     return {name: provenance[name] for name in _PAID if name in provenance}

@@ -21,10 +21,10 @@ from dphist.document.unit_words import (
 )
 from dphist.privacy import ZCDP, ApproxDP, Guarantee, PrivacyUnit, PureDP, find_delta
 from dphist.privacy.as_text import down, plain, short_exact, up
-from dphist.privacy.delta_worth import MENTIONED, advised_delta
+from dphist.privacy.delta_worth import MENTIONED, suggest_delta
 from dphist.privacy.rounding import DOWN, UP, decimal, exp_up
 from dphist.privacy.unit import ONE_EDGE
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, join_sentences
 
 LEVEL = 0.95
 """Probability with which the noise of a count stays within its interval, at least."""
@@ -95,7 +95,7 @@ def guarantee_in_words(
             f"{_say_sure(protected)}. After seeing {seen}, they {_certainty(epsilon)}."
         )
     judged = _judgement(epsilon, strong=not is_too_large(delta, number))
-    return joined((start, words, judged, delta_in_words(delta, number)))
+    return join_sentences((start, words, judged, delta_in_words(delta, number)))
 
 
 def _say_sure(protected: Protected) -> str:
@@ -316,9 +316,9 @@ def is_too_large(delta: Fraction, number: Number) -> bool:
     return number.units is not None and delta * number.units >= TOO_LARGE
 
 
-def advised(number: Number) -> Fraction | None:
+def advise_delta(number: Number) -> Fraction | None:
     """Return a delta that is small for this number of units; None if it is unknown or 0."""
-    return advised_delta(number.units) if number.units else None
+    return suggest_delta(number.units) if number.units else None
 
 
 def delta_in_words(delta: Fraction, number: Number) -> str:
@@ -359,5 +359,5 @@ def delta_in_words(delta: Fraction, number: Number) -> str:
         said=said,
         times=plain(up(product, 2)),
         noun=number.noun,
-        small=plain(down(advised(number) or delta)),
+        small=plain(down(advise_delta(number) or delta)),
     )

@@ -238,7 +238,7 @@ def make_option(mechanism: type, field_name: str, more: str = "", **changes: Any
         "parameter": field_name,
         "rules": tuple(Needs([other], why) for other, why in known.get("needs", ())),
     }
-    return Option(**typed | _taken(mechanism, field_name) | changes)
+    return Option(**typed | _find_reader(mechanism, field_name) | changes)
 
 
 def find_default(mechanism: type, parameter: str) -> Any:
@@ -247,7 +247,7 @@ def find_default(mechanism: type, parameter: str) -> Any:
     return None if found is Parameter.empty else found
 
 
-def _taken(mechanism: type, parameter: str) -> dict[str, Any]:
+def _find_reader(mechanism: type, parameter: str) -> dict[str, Any]:
     """Return how a value of the parameter is written, from the type of its field."""
     kind = get_type_hints(mechanism)[parameter]
     if get_origin(kind) in (Union, UnionType):

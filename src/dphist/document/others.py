@@ -45,7 +45,7 @@ from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.sentence import Sentence, joined, many_events
+from dphist.sentence import Sentence, join_sentences, many_events
 
 MOST_NAMED = 20
 """Labels that are drawn by name."""
@@ -208,7 +208,7 @@ def _results(release: Release, data: DataFacts) -> Sequence[Block]:
     if table.counts is not None:
         blocks.append(Figures(draw_charts(release), on=ON_PAGE))
     appearing = _appearing(predict_error(release.mechanism))
-    return [*blocks, Note(joined((appearing, CODES)), "aside", on=ON_PAGE)]
+    return [*blocks, Note(join_sentences((appearing, CODES)), "aside", on=ON_PAGE)]
 
 
 def number_of_labels(table: LabelTable) -> Fact:

@@ -12,7 +12,7 @@ from dphist.document.options import Option, Table, make_option, split_parts, who
 from dphist.errors import ParameterError
 from dphist.parameters import positive_delta, privacy_parameter, whole_number
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.delta_worth import advised_delta
+from dphist.privacy.delta_worth import suggest_delta
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
@@ -231,7 +231,7 @@ def delta_or_advised(delta: Any, users: int | None) -> Any:
     """Return the deltas that were asked for, or one that is small for the number of users."""
     if delta is not None:
         return delta
-    return _USUAL_DELTA if users is None else advised_delta(users)
+    return _USUAL_DELTA if users is None else suggest_delta(users)
 
 
 def worth_of_labels(made: Any, setting: Row, users: int | None) -> Row:
@@ -353,7 +353,9 @@ def several(read: Callable[[str], Any]) -> Callable[[str], list[Any]]:
     return values
 
 
-def compared(mechanism: type, field_name: str, more: str = "", **changes: Any) -> Option:
+def make_compared_option(
+    mechanism: type, field_name: str, more: str = "", **changes: Any
+) -> Option:
     """Return the option of a parameter of which several values are compared."""
     read: dict[str, Any] = {"value": "N,N,...", "read": several(whole)}
     said = f"; several are compared: 1,10,50{more}"
@@ -372,7 +374,7 @@ USERS_OPTION = guess("users", "a public guess of the number of users")
 def options_of_records(mechanism: type) -> list[Option]:
     """Return the options of what counts records."""
     total = guess("total", "a public guess of the number of records", required=True)
-    return [total, compared(mechanism, "sensitivity")]
+    return [total, make_compared_option(mechanism, "sensitivity")]
 
 
 def bound_of_records(row: Row, unit: PrivacyUnit) -> list[str]:

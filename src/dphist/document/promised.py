@@ -19,7 +19,7 @@ from dphist.document.blocks import (
     Section,
     Surfaces,
 )
-from dphist.document.disclosure import paid_in_words, paid_json
+from dphist.document.disclosure import describe_payment, list_payment
 from dphist.document.guarantee_words import (
     exchange_in_words,
     guarantee_in_short,
@@ -53,7 +53,7 @@ from dphist.privacy.exchanged import exchanged_together
 from dphist.privacy.unit import OF_ROWS
 from dphist.release.maker import Maker, find_target
 from dphist.release.release import Release
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, join_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Promised:
             number = replace(number, units=None)
         meaning = total_in_words(total, self.protected, number, self.guarantee, alone)
         blocks: list[Block] = [
-            Note(joined((follows, meaning))),
+            Note(join_sentences((follows, meaning))),
             Note(guarantee_in_symbols(total.guarantee), "formula", on=ON_PAGE),
             Note(under, "aside", on=ON_PAGE),
             Fact("Protected unit", protected_in_words(self.protected, "One"), on=ON_PAGE),
@@ -192,10 +192,10 @@ class Promised:
             blocks.append(Fact("In zCDP", own, note="for adding up several releases", on=HEADED))
         blocks += self._exchange() + self._parts()
         release = self.release
-        paid = None if release is None else paid_in_words(release.provenance)
+        paid = None if release is None else describe_payment(release.provenance)
         if release is not None and paid is not None:
             blocks.append(Fact("Ledger", paid, on=HEADED))
-            told = paid_json(release.provenance)
+            told = list_payment(release.provenance)
             blocks += [Fact("", value, name, value, on=ON_JSON) for name, value in told.items()]
         return Section("guarantee", "What is guaranteed", [*blocks, *more])
 
@@ -235,7 +235,7 @@ class Promised:
         }
         facts = [Fact("Parts", said, "guarantees", as_json, on=EVERYWHERE)]
         carried = None if self.release is None else self.release.users
-        paid = None if carried is None else paid_in_words(carried.provenance)
+        paid = None if carried is None else describe_payment(carried.provenance)
         return [*facts, Fact("Ledger, of users", paid, on=HEADED)] if paid else facts
 
     def warnings(self) -> Fact:

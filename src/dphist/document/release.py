@@ -30,7 +30,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.presentation import find_forms
 from dphist.release.release import FOR_TESTS, VERSION, Release
-from dphist.sentence import joined, map_slots
+from dphist.sentence import join_sentences, map_slots
 from dphist.visible import harmless
 
 _DIGEST = 80  # letters of a digest, which is of 71
@@ -149,7 +149,7 @@ def counts_section(
     more : what else is known of bounding.
     """
     gathered = "They do not say how the data were gathered, sampled or cleaned."
-    blocks: list[Block] = [Note(joined((counted.sentence, cost, gathered)), on=ON_PAGE)]
+    blocks: list[Block] = [Note(join_sentences((counted.sentence, cost, gathered)), on=ON_PAGE)]
     if counted.cut or always:
         blocks.append(Fact("Counts", counted.sentence, on=BRIEF))
     if cost:
@@ -205,7 +205,7 @@ def _citing_section(release: Release, reading: str) -> Section:
         Note("On the command line, which also writes the table as CSV:"),
         Note("dphist show release.json --table table.csv", "code"),
         Note("Cite the release with the library, the mechanism and its paper:"),
-        Note(joined((owned, library)), "quote"),
+        Note(join_sentences((owned, library)), "quote"),
         Note(mechanism.reference, "quote"),
     ]
     return Section("again", "Using and citing it", blocks, on=ON_PAGE)

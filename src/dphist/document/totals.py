@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dphist.document.guarantee_words import advised, delta_in_words, guarantee_in_words
+from dphist.document.guarantee_words import advise_delta, delta_in_words, guarantee_in_words
 from dphist.document.unit_words import Number, Protected
 from dphist.mechanism import MechanismBase
 from dphist.parameters import decimal_text
@@ -127,7 +127,7 @@ def total_in_words(
         and for a large number of units the sentence states a smaller one.
     mechanism : whose guarantee it is, if it is that of one mechanism.
     """
-    suited = advised(number)
+    suited = advise_delta(number)
     if isinstance(guarantee, ZCDP) and suited is not None and suited < find_delta(total.guarantee):
         together = ZCDP(total.releases * guarantee.rho).to_approx_dp(suited)
         if isinstance(mechanism, MechanismBase):
@@ -260,21 +260,21 @@ def state_releases(releases: Sequence[Release]) -> Stated:
         releases = [each if each.counts_users else _with_implied_rho(each) for each in releases]
     composed = compose(*[release.guarantee for release in releases])  # refuses different units
     target = find_target(releases[0].mechanism)
-    planned = None if target is None else _planned(target, releases)
+    planned = None if target is None else _find_planned(target, releases)
     if planned is not None:
         return planned
     proved = [_prove_cost(release) for release in releases]
-    how = _added(len(releases))
+    how = note_added_costs(len(releases))
     if isinstance(composed, PureDP):
         return Stated(composed, (*how, *_own_rho(composed)))
     pure = [each for each in proved if isinstance(each, PureDP)]
     if len(pure) == len(proved):
-        return Stated(_kept(compose(*pure)), how)
+        return Stated(_narrow_guarantee(compose(*pure)), how)
     if isinstance(composed, ZCDP):
         if target is not None and len(releases) == 1:
             how = (f"The mechanism was calibrated to {target}.",)
         if target is None or len(releases) > 1 or find_delta(target.guarantee) != USUAL_DELTA:
-            how = (*how, f"It implies {_proved_in_epsilon(releases, composed)}.")
+            how = (*how, f"It implies {_prove_in_epsilon(releases, composed)}.")
         return Stated(composed, how)
     return Stated(_least(releases, composed, proved), (*how, *_as_zcdp(composed)))
 
@@ -306,7 +306,7 @@ def state_account(guarantee: Guarantee, *, months: int | None = None) -> Stated:
         total = guarantee.to_approx_dp(wider(guarantee.delta))
         return Stated(total, (*how, *_as_zcdp(guarantee)))
     if isinstance(guarantee, ZCDP):
-        return Stated(guarantee, (*how, _implied(guarantee)))
+        return Stated(guarantee, (*how, _format_implied(guarantee)))
     return Stated(guarantee, how)
 
 
@@ -314,7 +314,7 @@ def _many_months(months: int) -> str:
     return "calendar month" if months == 1 else f"{months:,} calendar months"
 
 
-def _planned(target: Target, releases: Sequence[Release]) -> Stated | None:
+def _find_planned(target: Target, releases: Sequence[Release]) -> Stated | None:
     """Return the total that one mechanism was calibrated to for these, and perhaps further ones."""
     mechanism = releases[0].mechanism
     if any(each.mechanism != mechanism for each in releases):
@@ -340,7 +340,7 @@ def _least(
     releases: Sequence[Release], composed: Guarantee, proved: Sequence[PureDP | ApproxDP]
 ) -> ApproxDP:
     """Return the least epsilon that any accounting proves, at the delta of the plain sum."""
-    plain = _kept(compose(*proved))
+    plain = _narrow_guarantee(compose(*proved))
     delta = find_delta(plain)
     claims = [plain.epsilon]
     by_rho = compose(*[_in_rho(release.guarantee) for release in releases])
@@ -375,12 +375,12 @@ def _own_rho(guarantee: PureDP) -> tuple[str, ...]:
     return (f"It also has {_in_numbers(guarantee.to_zcdp())} in zero-concentrated DP.",)
 
 
-def _kept(guarantee: Guarantee) -> PureDP | ApproxDP:
+def _narrow_guarantee(guarantee: Guarantee) -> PureDP | ApproxDP:
     assert isinstance(guarantee, PureDP | ApproxDP)  # noqa: S101 - composed of such
     return guarantee
 
 
-def _added(number: int) -> tuple[str, ...]:
+def note_added_costs(number: int) -> tuple[str, ...]:
     if number == 1:
         return ()
     return (
@@ -393,11 +393,11 @@ def _these(number: int) -> str:
     return "one is" if number == 1 else f"{number:,} are"
 
 
-def _implied(guarantee: ZCDP) -> str:
+def _format_implied(guarantee: ZCDP) -> str:
     return f"It implies {guarantee.to_approx_dp(USUAL_DELTA)}."
 
 
-def _proved_in_epsilon(releases: Sequence[Release], composed: ZCDP) -> ApproxDP:
+def _prove_in_epsilon(releases: Sequence[Release], composed: ZCDP) -> ApproxDP:
     """Return the least epsilon known at the usual delta, of the noise itself where it is one."""
     converted = composed.to_approx_dp(USUAL_DELTA)
     mechanism = releases[0].mechanism

@@ -15,7 +15,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up, with_article
 from dphist.privacy.unit import ONE_EDGE, ONE_RECORD, ONE_ROW
 from dphist.release.release import Release
-from dphist.sentence import EVENTS, Noun, Sentence, joined, many
+from dphist.sentence import EVENTS, Noun, Sentence, join_sentences, many
 
 
 def find_plural(unit: PrivacyUnit) -> str:
@@ -61,7 +61,7 @@ class Contribution:
         if unit is None:
             return Sentence(f"{one} contribution of up to {{most:,}} {{records}}", most=most)
         if unit == ONE_EDGE:
-            return Sentence(f"{one} edge{{clause}}", clause=_counted_times(most))
+            return Sentence(f"{one} edge{{clause}}", clause=_format_counted_times(most))
         counts = "which counts" if unit == ONE_ROW else "who counts"
         return Sentence(
             f"{{unit}}, {counts} with up to {{most:,}} {{record{'s'[: most > 1]}}}",
@@ -75,7 +75,7 @@ class Contribution:
         return self.unit is not None and (self.unit != ONE_EDGE or self.records > 1)
 
 
-def _counted_times(most: int) -> str:
+def _format_counted_times(most: int) -> str:
     return "" if most == 1 else f", which is counted up to {most:,} times"
 
 
@@ -117,7 +117,7 @@ def missing_in_words(bounds: Mapping[str, Any], unit: PrivacyUnit) -> list[Sente
 
 def with_missing(said: Sentence, unit: PrivacyUnit | None, bounds: Mapping[str, Any]) -> Sentence:
     """Add what becomes of rows without a user or a label, if data name a unit."""
-    return said if unit is None else joined([said, *missing_in_words(bounds, unit)])
+    return said if unit is None else join_sentences([said, *missing_in_words(bounds, unit)])
 
 
 def name_several(unit: PrivacyUnit) -> str:
@@ -258,10 +258,12 @@ class Counted:
         return Sentence(", {cut}" if self.cut else "", cut=self.cut)
 
 
-def counted_after_cut(unit: PrivacyUnit, long: str, short: str, noun: str = "{records}") -> Counted:
+def describe_counted_after_cut(
+    unit: PrivacyUnit, long: str, short: str, noun: str = "{records}"
+) -> Counted:
     """Return what is counted after each unit was bounded.
 
-    >>> counted_after_cut(PrivacyUnit("user"), "at most 2 labels", "2 labels").whole
+    >>> describe_counted_after_cut(PrivacyUnit("user"), "at most 2 labels", "2 labels").whole
     'records, after each user was bounded to at most 2 labels'
     """
     who, _, _ = nouns_of_unit(unit)
@@ -320,10 +322,10 @@ def find_counted(release: Release) -> Counted:
     if release.counts_users:
         return Counted(Sentence("{records}, by how many records each has before any is dropped"))
     bound = release.provenance.get("max_records", release.mechanism.guarantee.unit.at_most)
-    return counted_records(release.provenance.get("unit"), int(bound))
+    return describe_counted_records(release.provenance.get("unit"), int(bound))
 
 
-def counted_records(unit: PrivacyUnit | None, most: int) -> Counted:
+def describe_counted_records(unit: PrivacyUnit | None, most: int) -> Counted:
     """Return what counts of records count.
 
     Parameters
@@ -338,7 +340,7 @@ def counted_records(unit: PrivacyUnit | None, most: int) -> Counted:
     if unit == ONE_EDGE:
         return Counted("edges")
     held = many(most, "record")
-    return counted_after_cut(unit, Sentence("at most {held}", held=held), held)
+    return describe_counted_after_cut(unit, Sentence("at most {held}", held=held), held)
 
 
 def count_units(release: Release) -> Number:

@@ -113,7 +113,7 @@ def note_commits(descriptor: int, commits: int) -> None:
                 os.removexattr(descriptor, other)
 
 
-def noted_commits(descriptor: int) -> int:
+def read_noted_commits(descriptor: int) -> int:
     """Return the largest noted number of commits, or 0."""
     numbers = (name.removeprefix(_COMMITS) for name in _notes(descriptor))
     return max((int(number) for number in numbers if number.isdecimal()), default=0)

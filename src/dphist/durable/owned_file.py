@@ -25,8 +25,8 @@ from dphist.durable.identity import (
     identity_text,
     mark,
     note_commits,
-    noted_commits,
     read_facts,
+    read_noted_commits,
 )
 from dphist.errors import DphistError, UnsupportedError
 from dphist.files import check_output_path, is_at, name_temporary, remove_temporary
@@ -164,7 +164,7 @@ class OwnedFile:
     @property
     def commits(self) -> int:
         """The largest number of commits noted in the file's attributes, or 0."""
-        return 0 if self._descriptor is None else noted_commits(self._descriptor)
+        return 0 if self._descriptor is None else read_noted_commits(self._descriptor)
 
     def note(self, commits: int) -> None:
         """Note a number of durable commits."""

@@ -11,7 +11,7 @@ from dphist.arrays import IntArray
 from dphist.counting.checks import check_grid
 from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
-from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.guard import Guarding, Secret, guard
 from dphist.data.partial import Partial
 from dphist.data.weight import check_column
 from dphist.errors import ParameterError
@@ -117,7 +117,7 @@ class GroupedCounts(Secret):
             delimiter=delimiter,
             unit=unit,
         )
-        return guarded(cls(counted), ledger)
+        return guard(cls(counted), ledger)
 
     @classmethod
     @stoppable
@@ -188,7 +188,7 @@ class GroupedCounts(Secret):
         DataError, InputFileError, ParameterError
             Also if the parts are not of groups and bins.
         """
-        return guarded(cls(KeyedCounts.merge(parts)), ledger)
+        return guard(cls(KeyedCounts.merge(parts)), ledger)
 
     @classmethod
     def from_counts(

@@ -225,7 +225,9 @@ def _estimate_records(histogram: RangeHistogram) -> tuple[float, float]:
     """Return all records of a group, right on average, and the standard error of that."""
     if histogram.answers is None:
         return float(histogram.counts.sum()), float(histogram.error_bins(0, histogram.counts.size))
-    count, error = histogram.answers.unclipped([np.array([0])], [np.array([histogram.counts.size])])
+    count, error = histogram.answers.count_unclipped(
+        [np.array([0])], [np.array([histogram.counts.size])]
+    )
     return float(count[0]), float(error[0])
 
 

@@ -25,7 +25,7 @@ from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
     count_units,
-    counted_records,
+    describe_counted_records,
     find_counted,
     neighbors_in_words,
     number_guessed,
@@ -80,7 +80,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             KIND.name,
             words.TITLE,
             promised,
-            [_expected(mechanism, data)],
+            [_make_expected_section(mechanism, data)],
             limits=limits,
             noise_on=frozenset(),
         )
@@ -110,7 +110,7 @@ def _find_search(mechanism: Maker) -> LabelSearch | None:
     return mechanism.search if isinstance(mechanism, GroupedHistogram) else None
 
 
-def _expected(mechanism: Maker, data: DataFacts) -> Section:
+def _make_expected_section(mechanism: Maker, data: DataFacts) -> Section:
     """Return the groups and bins, and the error to expect of a rank in a group."""
     assert isinstance(mechanism, GroupedHistogram)  # noqa: S101 - a dry run is of a mechanism of ours
     errors = {guess: mechanism.expected_error(guess) for guess in data.guesses or _GUESSES}
@@ -250,7 +250,7 @@ def disclose(mechanism: GroupsMeasuring, value: HistogramsByGroup | None = None)
 
 def describe_value(value: HistogramsByGroup, most: int) -> Section:
     """Return what is said of histograms by themselves, with up to `most` rows."""
-    lines, counted = make_lines(value), counted_records(None, 1)
+    lines, counted = make_lines(value), describe_counted_records(None, 1)
     blocks: list[Block] = [
         Fact("Groups", f"{len(lines):,}", note=harmless(value.name, 40)),
         Fact("Bins", bins_text(value)),

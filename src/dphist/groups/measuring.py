@@ -169,7 +169,7 @@ class GroupsMeasuring(MechanismBase):
         value, noisy = self._measure(data, source)
         for held in noisy.values():
             held.flags.writeable = False
-        return self._given_out(
+        return self._make_release(
             value if data.axis is None else value.with_axis(data.axis),
             counts,
             source,

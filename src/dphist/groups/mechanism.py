@@ -211,7 +211,7 @@ class GroupedHistogram(GroupsMeasuring):
         inner = own.in_each_group
         return HistogramsByGroup(own.groups, tuple(inner.decode(part) for part in parts))
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> HistogramsByGroup:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> HistogramsByGroup:
         """Return histograms that were read from a file, with what answers ranges of them.
 
         Raises
@@ -226,7 +226,7 @@ class GroupedHistogram(GroupsMeasuring):
         inner = own.in_each_group
         pairs = zip(value.histograms, parts, strict=True)
         found: HistogramsByGroup = replace(
-            value, histograms=tuple(inner.restored(*pair) for pair in pairs)
+            value, histograms=tuple(inner.restore(*pair) for pair in pairs)
         )
         return found
 

@@ -74,7 +74,7 @@ def _options() -> Table:
         planning.guess(
             "total", "a public guess of the number of records of a usual group", required=True
         ),
-        planning.compared(GroupedHistogram, "max_rows"),
+        planning.make_compared_option(GroupedHistogram, "max_rows"),
     ]
 
 

@@ -82,9 +82,9 @@ class LabelNeighbors:
             text = "all labels are equally frequent; one user has one"
             yield self._make(text, tie, {**tie, self.names[-1]: self.line + 10 + self.by})
         if getattr(self.mechanism, "released_labels", None) is None:
-            yield from self._alike()
+            yield from self._list_alike()
 
-    def _alike(self) -> Iterator[Pair]:
+    def _list_alike(self) -> Iterator[Pair]:
         """Labels that look the same, or nearly: each is a label of its own."""
         composed = unicodedata.normalize("NFC", "caf\u00e9")
         looks = [composed, unicodedata.normalize("NFD", composed), "caf\u00e9 ", "Caf\u00e9"]
@@ -170,11 +170,11 @@ def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
         return setup
     fine = grid(mechanism.noise_scale)
 
-    def told(data: OpenLabels) -> IntArray:
+    def count_told(data: OpenLabels) -> IntArray:
         counts = data.counts if listed is None else data.counts_of(listed)
         return fine * np.asarray(counts, np.int64)
 
-    return Setup(told={0: told}, is_meant=setup.is_meant)
+    return Setup(told={0: count_told}, is_meant=setup.is_meant)
 
 
 def _read_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels) -> Numbers:

@@ -19,7 +19,7 @@ from dphist.document.kind import DataFacts
 from dphist.document.unit_words import (
     Counted,
     Number,
-    counted_after_cut,
+    describe_counted_after_cut,
     missing_in_words,
     most_shown,
     nouns_of_unit,
@@ -35,7 +35,7 @@ from dphist.privacy.unit import ASSERTED_USER, ONE_ROW
 from dphist.release.fitted_users import Share
 from dphist.release.release import Release
 from dphist.release.users_by_size import UsersBySize
-from dphist.sentence import Sentence, joined, many
+from dphist.sentence import Sentence, join_sentences, many
 
 
 def find_unit(data: DataFacts) -> PrivacyUnit:
@@ -117,16 +117,16 @@ def bounding_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
         lines.append(
             Sentence(f"If {{a_user}} has more, only that much is counted{chosen}.", a_user=a_user)
         )
-    return joined([*lines, *missing_in_words(data.bounds, unit)])
+    return join_sentences([*lines, *missing_in_words(data.bounds, unit)])
 
 
-def counted_by(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
+def describe_counted(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
     """Return what a mechanism counts, by what is known of the data before they are read.
 
     >>> mechanism = ThresholdHistogram(epsilon=1, delta="1e-6", max_labels=10)
-    >>> counted_by(mechanism, DataFacts(unit=PrivacyUnit("user"))).whole
+    >>> describe_counted(mechanism, DataFacts(unit=PrivacyUnit("user"))).whole
     'records, after each user was bounded to at most 10 labels and 1 record of each'
-    >>> counted_by(mechanism, DataFacts(unit=PrivacyUnit("user"))).cut
+    >>> describe_counted(mechanism, DataFacts(unit=PrivacyUnit("user"))).cut
     'each user bounded to 10 labels, 1 of each'
     """
     counted = _count_bounded(mechanism, data)
@@ -144,13 +144,13 @@ def _count_bounded(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
         whole = "max_count" not in data.bounds if "null_labels" in data.bounds else most == 1
         if whole:
             return Counted(Sentence("{records}"))
-        return counted_after_cut(unit, f"at most {most:,}", f"{most:,}")
+        return describe_counted_after_cut(unit, f"at most {most:,}", f"{most:,}")
     each = many(most, "record")
     if labels is None:
         held = Sentence("{each} of each {label}", each=each)
-        return counted_after_cut(unit, Sentence("at most {held}", held=held), held)
+        return describe_counted_after_cut(unit, Sentence("at most {held}", held=held), held)
     held = many(labels, "label")
-    return counted_after_cut(
+    return describe_counted_after_cut(
         unit,
         Sentence("at most {held} and {each} of each", held=held, each=each),
         Sentence("{held}, {most:,} of each", held=held, most=most),
@@ -159,7 +159,7 @@ def _count_bounded(mechanism: LabelsMechanism, data: DataFacts) -> Counted:
 
 def find_counted(release: Release) -> Counted:
     """Return what the counts of a release count."""
-    return counted_by(find_mechanism(release), DataFacts.of(release))
+    return describe_counted(find_mechanism(release), DataFacts.of(release))
 
 
 def _bounds(mechanism: LabelsMechanism, stated: Mapping[str, Any]) -> tuple[int | None, int]:
@@ -208,7 +208,7 @@ def bounding_in_numbers(found: UsersBySize, mechanism: ThresholdHistogram) -> Se
     lacking = f"About {{share}} {pairs} {{interval}})", f"Some {pairs} {{interval}})"
     said = "What {a_user} has beyond {most:,} {records} of one {label} is missing besides."
     besides = Sentence(said, most=mechanism.max_count)
-    return joined((cut_in_words(found, LABELS, lacking), besides))
+    return join_sentences((cut_in_words(found, LABELS, lacking), besides))
 
 
 def estimate_in_words(found: Share, mechanism: LabelsMechanism) -> Sentence:

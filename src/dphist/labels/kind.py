@@ -55,20 +55,23 @@ from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.release.users_by_size import UsersBySize
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, join_sentences
 
 
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of released labels, or of those that are not released yet."""
     if not isinstance(mechanism, LabelsMechanism):
         return others.make_foreign_document(KIND, mechanism, data, release)
-    unit, counted = bounding.find_unit(data), bounding.counted_by(mechanism, data)
+    unit, counted = bounding.find_unit(data), bounding.describe_counted(mechanism, data)
     if release is not None:
         counted = bounding.find_counted(release)
     guess = Number(data.guesses[0] if data.guesses else None, nouns_of_unit(unit)[1])
     results, numbers, result = [], list[Section](), ""
     if release is None:
-        results = [_expected(mechanism, data, counted), _what_is_counted(mechanism, counted, "")]
+        results = [
+            _make_expected_section(mechanism, data, counted),
+            _what_is_counted(mechanism, counted, ""),
+        ]
         results += sums_section(mechanism, data)
     else:
         found = partial(_results, release, counted, data.below)
@@ -118,10 +121,12 @@ def _terms(mechanism: LabelsMechanism, data: DataFacts) -> list[Block]:
     ]
 
 
-def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> Section:
+def _make_expected_section(
+    mechanism: LabelsMechanism, data: DataFacts, counted: Counted
+) -> Section:
     """Return which labels are likely to be released, and the error of their counts."""
     if isinstance(mechanism, AutoThreshold):
-        return _expected_by_cap(mechanism)
+        return _make_section_by_cap(mechanism)
     likely, threshold = words.appearances(mechanism), mechanism.threshold
     several, said = nouns_of_unit(bounding.find_unit(data))[1], list[str]()
     for chance, count in likely.items():
@@ -142,18 +147,18 @@ def _expected(mechanism: LabelsMechanism, data: DataFacts, counted: Counted) -> 
     exact = NoError("a parameter, known exactly")
     blocks = [
         *_threshold(mechanism),
-        *([Fact("Likely", joined(said))] if said else []),
+        *([Fact("Likely", join_sentences(said))] if said else []),
         *_error(mechanism, counted),
         *(Fact("", "", key, value, exact, on=ON_JSON) for key, value in for_programs.items()),
     ]
     return Section("results", "Results", blocks)
 
 
-def _expected_by_cap(mechanism: AutoThreshold) -> Section:
+def _make_section_by_cap(mechanism: AutoThreshold) -> Section:
     """Return threshold and error by the number of labels that may be found."""
     shown = [cap for cap in (1, 3, 10, 30, 100, 300) if cap in mechanism.caps]
     made = {cap: mechanism.at(cap) for cap in shown}
-    said = [words.found_in_words(mechanism)]
+    said = [words.describe_cap_choice(mechanism)]
     said += [words.cap_in_words(cap, each) for cap, each in made.items()]
     by_cap = {
         str(cap): {
@@ -164,7 +169,10 @@ def _expected_by_cap(mechanism: AutoThreshold) -> Section:
         for cap, each in made.items()
     }
     exact = NoError("a parameter, known exactly")
-    blocks = [Fact("Found", joined(said)), Fact("", "", "by_cap", by_cap, exact, on=ON_JSON)]
+    blocks = [
+        Fact("Found", join_sentences(said)),
+        Fact("", "", "by_cap", by_cap, exact, on=ON_JSON),
+    ]
     return Section("results", "Results", blocks)
 
 
@@ -280,7 +288,7 @@ def _results(release: Release, counted: Counted, below: int | None) -> list[Bloc
     first, figures, both = "The first {labels}", list[Chart](), None
     likely = words.appearances(mechanism).items()
     notes: list[str] = [
-        joined(
+        join_sentences(
             (
                 words.threshold_in_words(mechanism),
                 *(words.appearance_in_words(mechanism, *each) for each in likely),
@@ -294,7 +302,7 @@ def _results(release: Release, counted: Counted, below: int | None) -> list[Bloc
         first, both = "The largest counts", (bounds.lower, bounds.upper)
         figures = [chart_of_all(release)] if len(value) > others.MOST_NAMED else []
         of = Sentence("Counts are of {whole}.", whole=counted.whole)
-        notes.insert(0, joined((words.intervals_in_words(mechanism), of)))
+        notes.insert(0, join_sentences((words.intervals_in_words(mechanism), of)))
         notes.insert(1, bounding.most_in_words(release))
     elif not isinstance(mechanism, DiscoverLabels):
         figures = [chart_of_order(mechanism)]

@@ -84,7 +84,7 @@ class LabelsMeasuring(MechanismBase):
         """
         counts = self._accept(table)
         value, beside = self._measure(counts, source)
-        return self._given_out(
+        return self._make_release(
             value, counts, source, noisy=beside, provenance=make_provenance(counts)
         )
 
@@ -92,13 +92,13 @@ class LabelsMeasuring(MechanismBase):
         self, counts: LabelCounts, source: Source | None
     ) -> tuple[LabelTable, Mapping[str, IntArray]]:
         """Draw noise for accepted counts; return the labels, and numbers beside them by name."""
-        return self._drawn(counts, source), self._drawn_beside(counts, source)
+        return self._drawn(counts, source), self._draw_beside(counts, source)
 
     @abstractmethod
     def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         """Draw noise for accepted counts, and return what is released."""
 
-    def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
+    def _draw_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         """Draw noise for what is released beside the labels, by name: nothing, for most."""
         return {}
 
@@ -120,9 +120,9 @@ class LabelsMeasuring(MechanismBase):
             return LabelCounts.promised(table, self.max_labels, self.max_count)
         self._check_step(table.step)
         if not _within(table.max_labels, self._protected_labels()):
-            raise _exceeded("max_labels", table.max_labels, self.max_labels)
+            raise _make_bounds_error("max_labels", table.max_labels, self.max_labels)
         if table.max_count > self.max_count:
-            raise _exceeded("max_count", table.max_count, self.max_count)
+            raise _make_bounds_error("max_count", table.max_count, self.max_count)
         return table
 
     def _protected_labels(self) -> int | None:
@@ -190,7 +190,7 @@ def _within(bound: int | None, protected: int | None) -> bool:
     return protected is None or (bound is not None and bound <= protected)
 
 
-def _exceeded(name: str, bound: int | None, protected: int | None) -> BoundsError:
+def _make_bounds_error(name: str, bound: int | None, protected: int | None) -> BoundsError:
     made_with = "no bound " + Argument(name) if bound is None else Argument(name, bound)
     own = Argument(name, protected)
     return BoundsError(
@@ -289,8 +289,8 @@ class TopThresholdMeasuring(LabelsMeasuring):
         centers = [c - next_count for c in counts[: self.k]]
         noise = LazyNoise(GAUSSIAN, self.noise_scale, [*centers, self.threshold], source)
         above = noise.descending_above(len(centers), len(centers))
-        return [(i, _clipped(next_count + noise.rounded(i))) for i in above]
+        return [(i, _clip(next_count + noise.rounded(i))) for i in above]
 
 
-def _clipped(count: int) -> int:
+def _clip(count: int) -> int:
     return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)

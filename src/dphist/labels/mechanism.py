@@ -136,16 +136,16 @@ class LabelsMechanism(LabelsMeasuring):
         """Return what answers questions about a release with these noisy counts."""
         return NoiseAnswers(self)
 
-    def _given_out(self, value: LabelTable, *given: Any, **more: Any) -> Release:
-        answered = value.answered_by(self._answers(more.get("noisy") or {}))
-        return super()._given_out(answered, *given, **more)
+    def _make_release(self, value: LabelTable, *given: Any, **more: Any) -> Release:
+        answered = value.attach_answers(self._answers(more.get("noisy") or {}))
+        return super()._make_release(answered, *given, **more)
 
     @classmethod
     def needs_delta(cls, **_parameters: Any) -> bool:
         """Whether the mechanism with these parameters has a delta of its own."""
         return True
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; ValueError if it is none."""
         check_kind(value, LabelTable)
         table: LabelTable = value
@@ -153,7 +153,7 @@ class LabelsMechanism(LabelsMeasuring):
             raise ValueError("the mechanism counts in another unit")
         if table.sums != [*self.sum_answers]:
             raise ValueError("the mechanism releases other sums")
-        return table.answered_by(self._answers(noisy))
+        return table.attach_answers(self._answers(noisy))
 
 
 def least_shown(mechanism: LabelsMechanism) -> float:

@@ -136,6 +136,6 @@ class PayWhatYouGet(SessionMeasuring):
     def intervals(self, release: Release, level: float = LEVEL) -> None:
         """Return None: no counts are released."""
 
-    def restored(self, value: Any, noisy: object) -> Any:
+    def restore(self, value: Any, noisy: object) -> Any:
         """Refuse: a session is not saved; releases of its queries are those of `TopLabels`."""
         raise ValueError("a session is not saved")

@@ -144,7 +144,7 @@ def settings(
     if users_like is not None and users_like not in EXAMPLES:
         names = ", ".join(f"'{name}'" for name in EXAMPLES)
         raise ParameterError("users_like", f"must be one of {names}")
-    given = _listed(labels, other, correlated, sums_of) | _summed(sums, sums_share)
+    given = _read_listed(labels, other, correlated, sums_of) | _summed(sums, sums_share)
     asked = planning.grid(
         max_labels=(max_labels, planning.one_or_more),
         max_count=(max_count, planning.one_or_more),
@@ -178,7 +178,7 @@ def settings(
         yield from _rows_of_sums(made, row)
 
 
-def _listed(
+def _read_listed(
     labels: int | None, other: bool, correlated: bool, sums_of: int | None
 ) -> dict[str, Any]:
     """Return what a threshold histogram takes of a public list; only its length matters."""
@@ -261,8 +261,8 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
 
 def _options() -> Table:
     return [
-        planning.compared(ThresholdHistogram, "max_labels", " (default: 1,3,10,30)"),
-        planning.compared(ThresholdHistogram, "max_count"),
+        planning.make_compared_option(ThresholdHistogram, "max_labels", " (default: 1,3,10,30)"),
+        planning.make_compared_option(ThresholdHistogram, "max_count"),
         planning.DELTA_OPTION,
         make_option(
             ThresholdHistogram,

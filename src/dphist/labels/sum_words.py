@@ -23,7 +23,7 @@ from dphist.privacy.as_text import plain, up
 from dphist.release.interval_estimate import name_columns
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
-from dphist.sentence import Quoted, Sentence, joined
+from dphist.sentence import Quoted, Sentence, join_sentences
 from dphist.visible import harmless
 
 USERS_OF_A_MEAN = 100
@@ -81,7 +81,7 @@ def _errors(name: str, held: dict[str, Any], data: DataFacts) -> Fact:
         high=held["high"],
         step=held["step"],
     )
-    return Fact("Error of sums", joined(said, "; "), note=note)
+    return Fact("Error of sums", join_sentences(said, "; "), note=note)
 
 
 def _make_table(name: str, answers: SumAnswers, table: LabelTable) -> Table:

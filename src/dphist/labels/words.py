@@ -23,7 +23,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
 from dphist.privacy.unit import ONE_ROW
 from dphist.release.release import Release
-from dphist.sentence import Quoted, Sentence, joined, many
+from dphist.sentence import Quoted, Sentence, join_sentences, many
 from dphist.visible import harmless
 
 TITLE = Sentence("Common {labels} and their counts")
@@ -99,10 +99,10 @@ def threshold_in_words(mechanism: LabelsMechanism) -> Sentence:
     )
 
 
-def found_in_words(mechanism: AutoThreshold) -> Sentence:
+def describe_cap_choice(mechanism: AutoThreshold) -> Sentence:
     """Say how the number of labels of a user that count is found.
 
-    >>> found_in_words(AutoThreshold(epsilon=1, delta="1e-6", max_labels=1000))
+    >>> describe_cap_choice(AutoThreshold(epsilon=1, delta="1e-6", max_labels=1000))
     ... # doctest: +NORMALIZE_WHITESPACE
     'How many labels of each user count is found by a look at noisy numbers, which costs 1/32 of the
     budget: of 28 numbers from 1 to 1,000, the one with the smallest expected error.'
@@ -189,7 +189,7 @@ def intervals_in_words(mechanism: LabelsMechanism) -> Sentence:
             "The noise never changes a count by more than {largest:,}.",
             largest=mechanism.largest_error,
         )
-        start = joined((start, ends))
+        start = join_sentences((start, ends))
     if mechanism.threshold is None:
         return start
     near = Sentence(
@@ -200,7 +200,7 @@ def intervals_in_words(mechanism: LabelsMechanism) -> Sentence:
         missed=f"{100 - 100 * LEVEL:g} %",
         least=decimal_text(mechanism.step or Fraction(1)),
     )
-    return joined((start, near))
+    return join_sentences((start, near))
 
 
 def order_in_words(mechanism: LabelsMechanism) -> Sentence:

@@ -193,7 +193,7 @@ def check_budget(
             if budget is None or admits(price.account, budget, totals, price.cost):
                 continue
             whose = f"the account {name!r}" if holder == EVERYBODY else f"the cap of {by!r}"
-            left = left_in_words(budget, totals)
+            left = describe_left(budget, totals)
             stated = f" {NO_EPSILON}," if ends_epsilons(budget, totals, price.cost) else ""
             fitting = fitting_in_words(
                 largest_fitting(price.account, budget, totals, mechanism, data), budget, price.cost
@@ -227,7 +227,7 @@ def ends_epsilons(budget: Budget, totals: Totals, cost: Cost) -> bool:
     return both and totals.mixed == 0 and cost.epsilon is None
 
 
-def left_in_words(budget: Budget, totals: Totals) -> str:
+def describe_left(budget: Budget, totals: Totals) -> str:
     """Return what is left of a budget, in its own terms."""
     none = Fraction(0)
     parts = []

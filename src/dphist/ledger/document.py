@@ -39,7 +39,7 @@ from dphist.ledger.spending import (
     budget_in_all,
     budget_of_month,
     months_json,
-    renewed_text,
+    say_renewed,
     sums_json,
 )
 from dphist.ledger.table import list_rows
@@ -48,11 +48,11 @@ from dphist.ledger.words import (
     budget_text,
     cost_text,
     format_date,
+    format_left,
+    format_left_json,
+    format_spent,
     how_many_entries,
     largest_text,
-    left_json,
-    left_text,
-    spent_text,
     state_text,
     words,
 )
@@ -204,7 +204,7 @@ def _promise(history: AccountHistory) -> list[str]:
     if account.renew:
         said.append(
             "What months promise adds up: all releases of 12 months together satisfy 12 times as "
-            f"much, and those of 5 years 60 times: {renewed_text(account.budget)}. A stream counts "
+            f"much, and those of 5 years 60 times: {say_renewed(account.budget)}. A stream counts "
             "in the month in which it was charged."
         )
     return said
@@ -232,8 +232,8 @@ def _people(found: list[AccountHistory]) -> Section:
                 "By": words(name),
                 "Account": words(history.account.name) if len(found) > 1 else "",
                 "Releases": f"{totals.entries:,}",
-                "Spent": spent_text(totals, budget),
-                "This month": spent_text(now, budget) if history.period else "",
+                "Spent": format_spent(totals, budget),
+                "This month": format_spent(now, budget) if history.period else "",
                 "Cap": "none" if cap is None else f"{budget_text(cap)}{each}",
                 "Largest ε left of it": "–" if cap is None else largest_text(cap, now),
             }
@@ -382,7 +382,10 @@ def document_of_plan(
     budget, totals, shown = balance.budget, balance.totals, []
     for at, (guarantee, (price,)) in enumerate(zip(guarantees, found.prices, strict=True)):
         totals = totals.plus(price.cost)
-        left = {"left_after": left_json(budget, totals), "words": left_text(budget, totals)}
+        left = {
+            "left_after": format_left_json(budget, totals),
+            "words": format_left(budget, totals),
+        }
         shown.append({"fits": at < found.paid, "cost": str(guarantee), **left})
     rows = [
         {
@@ -395,7 +398,7 @@ def document_of_plan(
     ]
     blocks: list[Block] = [
         Fact("Account", Sentence("{name}", name=Quoted(words(balance.account)))),
-        Fact("Left", left_text(budget, balance.totals)),
+        Fact("Left", format_left(budget, balance.totals)),
         _table(rows, _NOTHING, ON_TERMINAL),
     ]
     if found.ends_epsilons is not None:

@@ -241,7 +241,7 @@ class Ledger:
             return _read_stored(stored, key)
         assert entry is not None  # noqa: S101
         with self._stays_charged(entry):
-            release = _released(mechanism, deferred.opened(self.id), source)
+            release = _release_checked(mechanism, deferred.opened(self.id), source)
             if presentation is not None:
                 words = replace(presentation, date=release.presentation.date)
                 release = replace(release, presentation=words)
@@ -307,7 +307,7 @@ class Ledger:
         assert entry is not None  # noqa: S101
         with self._stays_charged(entry):
             made = {
-                each.name: _released(each.mechanism, each.data.opened(self.id), source)
+                each.name: _release_checked(each.mechanism, each.data.opened(self.id), source)
                 for each in groups.parts
             }
             return self._payments.finish_groups(made, key, entry)
@@ -507,17 +507,17 @@ class Ledger:
 
     def stored(self, key: str) -> Release:
         """Return the release that was stored under a key; those of groups: `stored_groups`."""
-        text = self._stored_text(key)
+        text = self._read_stored_text(key)
         if read_texts(text) is not None:
             raise LedgerError(f"the key {key!r} has releases of groups; see `stored_groups`")
         return _read_stored(text, key)
 
     def stored_groups(self, key: str) -> dict[str, Release]:
         """Return the releases of groups that were stored under a key; empty if it has one alone."""
-        texts = read_texts(self._stored_text(key)) or {}
+        texts = read_texts(self._read_stored_text(key)) or {}
         return {name: _read_stored(text, key) for name, text in texts.items()}
 
-    def _stored_text(self, key: str) -> str:
+    def _read_stored_text(self, key: str) -> str:
         check_words(key, "key")
         with self._payments.reading() as tables:
             charge = find_charge(tables, key)
@@ -607,7 +607,7 @@ def _read_stored(text: str, key: str) -> Release:
     return Release.from_json(text, name=f"the release of the key {key!r}")
 
 
-def _released(mechanism: Any, data: Any, source: Source | None) -> Release:
+def _release_checked(mechanism: Any, data: Any, source: Source | None) -> Release:
     release = mechanism.release(data) if source is None else mechanism.release(data, source=source)
     if not isinstance(release, Release):
         raise ParameterError("mechanism", "must have a release that returns a dphist.Release")

@@ -81,7 +81,7 @@ class Payments:
             else:
                 quote = quote.as_charged(tables.entry(known.entry).content["costs"])
                 _check_same(known, quote, action)
-                text = _stored_text(tables, known)
+                text = _read_stored_text(tables, known)
                 if text is not None:
                     return text, None
                 if again and known.state == actions.CHARGED:
@@ -127,7 +127,7 @@ class Payments:
 
     def finish(self, release: Release, key: str, entry: Entry) -> Release:
         """Store a release, and return it with the entry that paid for it."""
-        provenance = {**release.provenance, **self.paid_by(entry)}
+        provenance = {**release.provenance, **self.describe_payment(entry)}
         release = replace(release, provenance=provenance)
         self._store(_format_release(release), key, entry)
         return release
@@ -136,7 +136,7 @@ class Payments:
         self, releases: Mapping[str, Release], key: str, entry: Entry
     ) -> dict[str, Release]:
         """Store the releases of groups; return each with the entry that paid for all of them."""
-        paid = {**self.paid_by(entry), "groups": ", ".join(releases)}
+        paid = {**self.describe_payment(entry), "groups": ", ".join(releases)}
         found = {
             name: replace(each, provenance={**each.provenance, **paid, "group": name})
             for name, each in releases.items()
@@ -157,7 +157,7 @@ class Payments:
         self.write(store, Prefetch(key))
         LOG.info("%s: entry %d is finished", self.name, entry.number)
 
-    def paid_by(self, entry: Entry) -> dict[str, str]:
+    def describe_payment(self, entry: Entry) -> dict[str, str]:
         """Return where a release was paid for, for its provenance."""
         accounts = ", ".join(part["account"] for part in entry.content["costs"])
         return {
@@ -300,7 +300,7 @@ def _check_same(known: Charge, quote: Quote, action: str) -> None:
         raise LedgerError(f"the key {known.key!r} is {known.state}; choose another key")
 
 
-def _stored_text(tables: Transaction, known: Charge) -> str | None:
+def _read_stored_text(tables: Transaction, known: Charge) -> str | None:
     """Return the release that a key stands for, as it was stored; None if there is none."""
     text = tables.release_text(known.key) if known.state == actions.FINISHED else None
     if text is not None and digest(text) != known.sha256:

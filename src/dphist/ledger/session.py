@@ -66,7 +66,8 @@ class LedgerSession:
         self._check_paid(counts)
         release = self._mechanism.top(counts, k, candidates, source)
         return replace(
-            release, provenance={**release.provenance, **self._payments.paid_by(self._entry)}
+            release,
+            provenance={**release.provenance, **self._payments.describe_payment(self._entry)},
         )
 
     def __enter__(self) -> "LedgerSession":

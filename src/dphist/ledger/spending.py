@@ -8,7 +8,7 @@ from dphist.ledger.book import EVERYBODY
 from dphist.ledger.budget import Budget
 from dphist.ledger.history import AccountHistory
 from dphist.ledger.periods import find_end
-from dphist.ledger.words import budget_text, format_date, left_text, spent_text
+from dphist.ledger.words import budget_text, format_date, format_left, format_spent
 from dphist.parameters import decimal_text
 from dphist.privacy.rounding import readable
 
@@ -31,8 +31,8 @@ def budget_of_month(history: AccountHistory) -> list[Block]:
     until = f", until {find_end(history.period)} (UTC)"
     return [
         *_describe(history, opened, f", in {history.period}", until),
-        Fact("All months", f"{_spent(history.account.budget, in_all)}{paid}"),
-        Fact("Adds up to", renewed_text(history.account.budget)),
+        Fact("All months", f"{_describe_spent(history.account.budget, in_all)}{paid}"),
+        Fact("Adds up to", say_renewed(history.account.budget)),
     ]
 
 
@@ -45,25 +45,25 @@ def _describe(history: AccountHistory, of: str, now: str = "", until: str = "") 
     now, until : the month, if it is one of a month, and its end.
     """
     budget, totals, closed = history.account.budget, history.totals, history.account.closed
-    left = "nothing can be charged" if closed else f"{left_text(budget, totals)}{until}"
+    left = "nothing can be charged" if closed else f"{format_left(budget, totals)}{until}"
     return [
         Fact("Budget", f"{budget_text(budget)}{of}"),
-        Fact("Spent", f"{_spent(budget, totals)}{now}"),
+        Fact("Spent", f"{_describe_spent(budget, totals)}{now}"),
         Fact("Left", left),
     ]
 
 
-def _spent(budget: Budget, totals: Totals) -> str:
+def _describe_spent(budget: Budget, totals: Totals) -> str:
     releases = f"{totals.entries:,} release{'s'[: totals.entries != 1]}"
-    return f"{spent_text(totals, budget)}, by {releases}" if totals.entries else "nothing"
+    return f"{format_spent(totals, budget)}, by {releases}" if totals.entries else "nothing"
 
 
-def renewed_text(budget: Budget) -> str:
+def say_renewed(budget: Budget) -> str:
     """Return what a monthly budget adds up to.
 
-    >>> renewed_text(Budget(epsilon=1, delta="1e-6"))
+    >>> say_renewed(Budget(epsilon=1, delta="1e-6"))
     'ε = 12, δ = 1.2e-5 after 12 months, and ε = 60, δ = 6e-5 after 5 years'
-    >>> renewed_text(Budget(epsilon=1, delta="0.05"))
+    >>> say_renewed(Budget(epsilon=1, delta="0.05"))
     'ε = 12, δ = 0.6 after 12 months, and nothing is promised over 5 years'
     """
     year, years = (_times_text(budget, months) for months in (_IN_A_YEAR, _IN_FIVE_YEARS))
@@ -100,5 +100,5 @@ def months_json(history: AccountHistory) -> dict[str, Any]:
             month: sums_json(history.find_totals(EVERYBODY, month)) for month in history.months
         },
         "all_months": sums_json(history.find_totals(EVERYBODY)),
-        "adds_up_to": renewed_text(history.account.budget),
+        "adds_up_to": say_renewed(history.account.budget),
     }

@@ -159,7 +159,7 @@ def _payment_facts(payments: Payments, key: str) -> dict[str, Any]:
     with payments.reading() as tables:
         entry = tables.entry(find_charge(tables, key).entry)
         account = find_account(tables, entry.content["costs"][0]["account"])
-    return {**payments.paid_by(entry), "unit": account.unit.single}
+    return {**payments.describe_payment(entry), "unit": account.unit.single}
 
 
 def _check_paid(payments: Payments, key: str, mechanism: ContinualMechanism) -> None:

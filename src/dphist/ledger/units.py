@@ -47,11 +47,11 @@ class DataUnit:
             labels = data.max_labels
             return cls(data.unit, None if labels is None else labels * data.max_count)
         if any(each.data_type and isinstance(data, each.data_type) for each in kinds()):
-            return cls(*_stated_bounds(data))
+            return cls(*_read_bounds(data))
         return cls()
 
 
-def _stated_bounds(data: object) -> tuple[PrivacyUnit | None, int]:
+def _read_bounds(data: object) -> tuple[PrivacyUnit | None, int]:
     """Return the unit and the bound that data of a kind must state."""
     unit, records = (getattr(data, name, False) for name in ("unit", "sensitivity"))
     whole = isinstance(records, int) and not isinstance(records, bool)
@@ -181,7 +181,7 @@ def _for_exchange(exchanged: Guarantee, data: DataUnit, unit: PrivacyUnit, name:
     return exchanged.for_unit(unit)
 
 
-def _stated(mechanism: Any, unit: PrivacyUnit, name: str) -> Guarantee:
+def _find_guarantee(mechanism: Any, unit: PrivacyUnit, name: str) -> Guarantee:
     """Return what a mechanism states for a unit of the account: added or removed, or exchanged.
 
     Raises
@@ -209,7 +209,7 @@ def cost_for(
     mechanism: Any, data: DataUnit, unit: PrivacyUnit, delta: Fraction, name: str
 ) -> tuple[Guarantee, Cost]:
     """Return the guarantee and the cost of a mechanism for an account of this unit and delta."""
-    stated = _stated(mechanism, unit, name)
+    stated = _find_guarantee(mechanism, unit, name)
     guarantee = for_account(stated, data, unit, name)
     if unit.exchanged:  # what is stated for an exchange, and no more
         return guarantee, Cost.of(guarantee, alone=_smallest_epsilon(guarantee, delta))

@@ -64,7 +64,7 @@ def list_sums(budget: Budget, totals: Totals) -> dict[str, tuple[Fraction, Fract
     return sums
 
 
-def spent_text(totals: Totals, budget: Budget) -> str:
+def format_spent(totals: Totals, budget: Budget) -> str:
     """Return sums in the terms of a budget; "nothing" if there are no entries."""
     sums = list_sums(budget, totals).items()
     parts = [f"{name} = {short(spent)}" for name, (_, spent) in sums if spent or name != "δ"]
@@ -77,10 +77,10 @@ def budget_text(budget: Budget) -> str:
     return ", ".join(f"{name} = {readable(number)}" for name, number in named if number is not None)
 
 
-def left_text(budget: Budget, totals: Totals) -> str:
+def format_left(budget: Budget, totals: Totals) -> str:
     """Return what is left of each sum of a budget.
 
-    >>> left_text(Budget(epsilon=2, delta="1e-6"), Totals())
+    >>> format_left(Budget(epsilon=2, delta="1e-6"), Totals())
     "ε = 2 or ρ = 0.0834417, and δ = 5e-7 for the releases' own δ"
     """
     left = {
@@ -91,7 +91,7 @@ def left_text(budget: Budget, totals: Totals) -> str:
     return " or ".join(left.values()) + (f", and {own} for the releases' own δ" if own else "")
 
 
-def left_json(budget: Budget, totals: Totals) -> dict[str, str]:
+def format_left_json(budget: Budget, totals: Totals) -> dict[str, str]:
     """Return what is left, each number by itself, as exact text."""
     return {
         _NAMES[symbol]: decimal_text(max(most - spent, Fraction(0)), digits=150)

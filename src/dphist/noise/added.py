@@ -20,7 +20,7 @@ _WORD_BITS = 62  # of the uniform number, at first: fits into int64
 _GUARD = 16
 
 
-def added_geometric(
+def draw_added_geometric(
     before: Exact, after: Exact, size: int | tuple[int, ...], source: Source | None = None
 ) -> IntArray:
     """Draw independent W: two-sided geometric noise of rate `before`, plus W, has the rate `after`.
@@ -47,7 +47,7 @@ def added_geometric(
 
     def sample(length: int, drawn_from: Source) -> IntArray:
         drawn = law.sample(length, drawn_from)
-        drawn[~_chosen(first, second, length, drawn_from)] = 0
+        drawn[~_choose(first, second, length, drawn_from)] = 0
         return drawn
 
     return sample_shape(size, sample, source)
@@ -66,7 +66,7 @@ def chance_of_noise(before: Fraction, after: Fraction, bits: int) -> Enclosure:
     return max(one - high, 0) >> work - bits, ceil_shift(one - low, work - bits)
 
 
-def _chosen(before: Fraction, after: Fraction, size: int, source: Source) -> BoolArray:
+def _choose(before: Fraction, after: Fraction, size: int, source: Source) -> BoolArray:
     """Return (size,) bool, each True with the probability 1 - q by itself."""
     words = np.frombuffer(source(8 * size), "<u8") >> np.uint64(64 - _WORD_BITS)
     places = words.astype(np.int64)

@@ -164,7 +164,7 @@ def _law(epsilon: Fraction) -> GeometricLaw:
     # The rectangles of both signs have the area of the curve, if nothing is rounded up.
     likely = math.floor(WORDS * math.tanh(epsilon / 2) * 2**shift)
     last = max(1, math.ceil(math.log(max(likely, 1)) / (epsilon * 2**shift)))
-    left = _left_ends(epsilon, shift, last)
+    left = _enclose_left_ends(epsilon, shift, last)
     right = left if shift == 0 else _right_ends(epsilon, shift, last)
     one = 1 << _ENCLOSED_BITS
     scale = largest_scale(np.array([high / one for _, high in left[0] + left[1]]), likely)
@@ -188,7 +188,7 @@ def _law(epsilon: Fraction) -> GeometricLaw:
     return GeometricLaw(epsilon, shift, last, scale, strips, height_bits, curve, rate, rejected)
 
 
-def _left_ends(epsilon: Fraction, shift: int, last: int) -> list[list[Enclosure]]:
+def _enclose_left_ends(epsilon: Fraction, shift: int, last: int) -> list[list[Enclosure]]:
     """Enclose a**(2**shift side + s) for s = 0, 1 and each side, and the tail's height at last."""
     return [
         [*_powers(epsilon, s, shift, last), _tail(epsilon, shift, last, s, _ENCLOSED_BITS)]

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dphist.errors import ParameterError
 from dphist.parameters import read_number
-from dphist.planning.declared import find_quantities, list_examples, planned_kinds
+from dphist.planning.declared import find_quantities, list_examples, list_planned_kinds
 
 _RELATIONS = {
     "<": "below",
@@ -49,7 +49,7 @@ class Criterion:
     bound: Fraction = Fraction(0)
     percent: bool = False
 
-    def met_by(self, value: float | Fraction) -> bool:
+    def is_met_by(self, value: float | Fraction) -> bool:
         """Whether a value satisfies the criterion.
 
         >>> criterion("range error < 0.5 %", "ranges").met_by(0.005)
@@ -88,7 +88,9 @@ def criterion(text: str, kind: str) -> Criterion:
     quantity = "" if found is None else found.groupdict().get("quantity", "labels").strip()
     number = None if found is None else read_number(found["number"].replace(",", ""))
     known = find_quantities(kind)
-    if quantity not in known and any(quantity in find_quantities(each) for each in planned_kinds()):
+    if quantity not in known and any(
+        quantity in find_quantities(each) for each in list_planned_kinds()
+    ):
         raise ParameterError("criteria", f"{said!r}: releases of {kind} have no {quantity}")
     if found is None or number is None or quantity not in known:
         raise ParameterError(

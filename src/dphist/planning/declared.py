@@ -17,14 +17,14 @@ from dphist.release.release import Release
 _ENDLESS = 30  # above this a guess may be certain
 
 
-def guessed_right(epsilon: Fraction, delta: Fraction = Fraction(0)) -> int:
+def count_guessers(epsilon: Fraction, delta: Fraction = Fraction(0)) -> int:
     """Return how many of 100 people guess right who is in the data, on average, at most.
 
     Each of them knows all other data, holds both cases for equally likely, and sees the release.
     No rule of guessing is right with a probability above (e**epsilon + delta) / (1 + e**epsilon)
     (Kairouz, Oh and Viswanath 2015, Theorem 2.1, for equal priors). Rounded up.
 
-    >>> guessed_right(Fraction(1)), guessed_right(Fraction(1, 10)), guessed_right(Fraction(40))
+    >>> count_guessers(Fraction(1)), count_guessers(Fraction(1, 10)), count_guessers(Fraction(40))
     (74, 53, 100)
     """
     if epsilon > _ENDLESS:
@@ -44,7 +44,7 @@ GUESSED_RIGHT = Column(
 )
 
 
-def planned_kinds() -> Mapping[str, Planning]:
+def list_planned_kinds() -> Mapping[str, Planning]:
     """Return how releases are planned, by kind."""
     return {kind.name: kind.planning for kind in kinds() if kind.planning is not None}
 
@@ -67,7 +67,7 @@ def find_planning(kind: str) -> Planning:
                     f"{name} declares no settings of a plan",
                 )
             return each.planning
-    raise ParameterError("kind", f"must be one of {', '.join(planned_kinds())}")
+    raise ParameterError("kind", f"must be one of {', '.join(list_planned_kinds())}")
 
 
 def find_columns(kind: str) -> Mapping[str, Column]:

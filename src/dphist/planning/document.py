@@ -27,14 +27,14 @@ from dphist.planning.words import (
     CONDITION,
     choose_example,
     error_chart,
-    fixed,
     format_command,
     guesses,
     list_cells,
+    list_fixed,
+    list_shown,
     meaning,
     odds,
     odds_chart,
-    shown,
     title,
     warnings,
 )
@@ -91,7 +91,7 @@ def table_csv(plan: Plan) -> str:
 
 def _at_a_glance(plan: Plan) -> list[Fact]:
     """Return what is planned, for whom and for how many."""
-    same = ", ".join(f"{name}: {value}" for name, value in fixed(plan))
+    same = ", ".join(f"{name}: {value}" for name, value in list_fixed(plan))
     settings = f"{len(plan):,} setting{'s'[: len(plan) != 1]}"
     facts = [
         Fact(
@@ -133,14 +133,14 @@ def _settings(plan: Plan) -> list[Block]:
     if left_out > 0:
         more = f"{left_out:,} more settings are in the table that --table writes."
         blocks.append(Note(more, "aside", on=ON_PAGE))
-    return [*blocks, *(Fact(title(plan, each), meaning(plan, each)) for each in shown(plan))]
+    return [*blocks, *(Fact(title(plan, each), meaning(plan, each)) for each in list_shown(plan))]
 
 
 def _table(plan: Plan, most: int, on: Surfaces) -> Table:
     cells = zip(*list_cells(plan)[:most], strict=True)
     columns = [
         Column(title(plan, column), texts, digits=column.holds not in (str, bool))
-        for column, texts in zip(shown(plan), cells, strict=True)
+        for column, texts in zip(list_shown(plan), cells, strict=True)
     ]
     return Table(columns, ("All settings", "All settings", ""), on=on, whole=True)
 

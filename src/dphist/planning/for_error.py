@@ -200,7 +200,7 @@ def _least(make: Callable[[Fraction], M], wanted: "_Wanted") -> tuple[int, M]:
                     raise
                 made[place] = None
         mechanism = made[place]
-        return mechanism is not None and wanted.reached_by(mechanism)
+        return mechanism is not None and wanted.is_reached_by(mechanism)
 
     high = 0
     if reaches(high):
@@ -285,7 +285,7 @@ class _Wanted:
             return cls({name: held}, (records,))
         return cls({name: held}, (None if isinstance(shape, Release) else records, shape))
 
-    def reached_by(self, mechanism: object) -> bool:
+    def is_reached_by(self, mechanism: object) -> bool:
         """Whether the errors that the library predicts are at most these."""
         return all(self._predict(mechanism, name) <= most for name, most in self.most.items())
 

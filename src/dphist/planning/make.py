@@ -11,7 +11,7 @@ from dphist.document.planning import LOOK
 from dphist.errors import ParameterError, join_arguments
 from dphist.parameters import decimal_text
 from dphist.planning.criteria import Criterion, criterion
-from dphist.planning.declared import find_planning, find_quantities, guessed_right
+from dphist.planning.declared import count_guessers, find_planning, find_quantities
 from dphist.planning.plan import Plan
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import OF_ROWS, as_unit, unit_of_data
@@ -80,9 +80,9 @@ def _verdict(release: Release, plan: Plan, asked: Criterion) -> Verdict:
     found = find_quantities(plan.kind)[asked.quantity].found(release, asked.percent)
     if isinstance(found, str):
         return Verdict(asked, None, found)
-    if found.ends is not None and len({asked.met_by(end) for end in found.ends}) > 1:
+    if found.ends is not None and len({asked.is_met_by(end) for end in found.ends}) > 1:
         return Verdict(asked, None, f"{found.said}: the noise leaves it open")
-    return Verdict(asked, asked.met_by(found.value), found.said)
+    return Verdict(asked, asked.is_met_by(found.value), found.said)
 
 
 def plan(
@@ -144,7 +144,7 @@ def plan(
     Examples
     --------
     >>> found = plan("labels", epsilon=[1, 2], max_labels=10, delta="1e-6", users=10_000)
-    >>> found.column("appears_from"), found.column("guessed_right")
+    >>> found.column("appears_from"), found.column("count_guessers")
     ([93, 50], [74, 89])
     """
     planning = find_planning(kind)
@@ -159,12 +159,12 @@ def plan(
     if needed:
         raise ParameterError(tuple(needed), f"must be given for a plan of {kind}: a public number")
     checked = tuple(criterion(each, kind) for each in criteria)
-    protected = planning.unit(asked) if unit is None else _named(unit)
+    protected = planning.unit(asked) if unit is None else _name_unit(unit)
     for name, kept in planning.kept.items():
         if asked.get(name) is not None:
             asked[name] = kept(asked[name])
     rows = [
-        {**row, "guessed_right": guessed_right(row["epsilon"], row.get("delta", Fraction(0)))}
+        {**row, "guessed_right": count_guessers(row["epsilon"], row.get("delta", Fraction(0)))}
         for row in planning.settings(**asked)
     ]
     return Plan(
@@ -177,7 +177,7 @@ def plan(
     )
 
 
-def _named(unit: str | PrivacyUnit) -> PrivacyUnit:
+def _name_unit(unit: str | PrivacyUnit) -> PrivacyUnit:
     try:
         named = as_unit(unit)
     except ParameterError:

@@ -15,7 +15,7 @@ from dphist.errors import ParameterError, ReleaseFileError
 from dphist.files import write_text
 from dphist.parameters import decimal_text, exact_number
 from dphist.planning.criteria import Criterion, criterion
-from dphist.planning.declared import find_columns, find_planning, planned_kinds
+from dphist.planning.declared import find_columns, find_planning, list_planned_kinds
 from dphist.privacy import PrivacyUnit
 from dphist.release.document import (
     check_document,
@@ -86,7 +86,7 @@ class Plan(Tabular):
         """Return the table; epsilon and delta are rounded to floats."""
         known = find_columns(self.kind)
         columns = {
-            name: pa.array(map(_rounded, self.column(name)), _TYPES[known[name].holds])
+            name: pa.array(map(_convert_fraction, self.column(name)), _TYPES[known[name].holds])
             for name in self.columns
         }
         return pa.table(columns)
@@ -148,7 +148,7 @@ class Plan(Tabular):
             "unit": str(self.unit),
             "asked": dict(self.asked),
             "columns": list(self.columns),
-            "rows": [[_written(value) for value in row] for row in self.rows],
+            "rows": [[_write_fraction(value) for value in row] for row in self.rows],
             "criteria": [each.text for each in self.criteria],
         }
 
@@ -157,7 +157,7 @@ def _unreadable(content: dict[str, Any], name: str) -> ReleaseFileError:
     """Return the error for a plan that is not understood, perhaps as its kind is not known here."""
     kind = content.get("kind")
     ours = not isinstance(kind, str) or kind_name(kind) in KINDS
-    if not ours and not is_later(content) and kind not in planned_kinds():
+    if not ours and not is_later(content) and kind not in list_planned_kinds():
         return ReleaseFileError(
             f"{name} is a plan of a kind that is not registered; import the package that has it"
         )
@@ -199,7 +199,7 @@ def _is_plain(value: object) -> bool:
     return value.isprintable() if isinstance(value, str) else isinstance(value, int | None)
 
 
-def _written(value: Any) -> Any:
+def _write_fraction(value: Any) -> Any:
     return decimal_text(value, 150) if isinstance(value, Fraction) else value
 
 
@@ -210,5 +210,5 @@ def _read(columns: Sequence[Column], row: list[Any]) -> tuple[Any, ...]:
     )
 
 
-def _rounded(value: Any) -> Any:
+def _convert_fraction(value: Any) -> Any:
     return float(value) if isinstance(value, Fraction) else value

@@ -15,7 +15,7 @@ from dphist.document.unit_words import find_plural
 from dphist.planning.declared import EPSILON, GUESSED_RIGHT, find_columns, find_planning
 from dphist.planning.plan import Plan
 from dphist.privacy.as_text import plain, short_exact, up
-from dphist.privacy.delta_worth import MENTIONED, advised_delta
+from dphist.privacy.delta_worth import MENTIONED, suggest_delta
 from dphist.privacy.rounding import readable
 
 _MOST_LINES = 6
@@ -25,7 +25,7 @@ _ROOM = 1.6  # around the errors: in so wide an axis at least one place is marke
 
 def error_chart(plan: Plan) -> Chart:
     """Declare the chart of the error by epsilon, a line for each combination of bounds."""
-    column, found = measured(plan), groups(plan)
+    column, found = find_error_column(plan), groups(plan)
     drawn = dict(list(found.items())[:_MOST_LINES])
     errors = [error for line in drawn.values() for _, error in line]
     said = f"{title(plan, column)}: {meaning(plan, column)}"
@@ -133,7 +133,7 @@ def warnings(plan: Plan) -> list[str]:
     large = sorted({row["delta"] for row in plan if row[DELTA_TIMES_USERS.name] > MENTIONED})
     return [
         f"δ = {_exact(delta)} is too large for {users:,} {many(plan)}: times their number it "
-        f"should be at most 0.01, as with {_exact(advised_delta(users))}. With probability δ a "
+        f"should be at most 0.01, as with {_exact(suggest_delta(users))}. With probability δ a "
         "release may show something that ε does not cover."
         for delta in large
     ]
@@ -212,7 +212,7 @@ def columns(plan: Plan) -> list[Column]:
     return [known[name] for name in plan.columns]
 
 
-def fixed(plan: Plan) -> list[tuple[str, str]]:
+def list_fixed(plan: Plan) -> list[tuple[str, str]]:
     """Return what all settings share: heading and value."""
     return [
         (title(plan, column), cell(column, plan.column(column.name)[0]))
@@ -221,7 +221,7 @@ def fixed(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def shown(plan: Plan) -> list[Column]:
+def list_shown(plan: Plan) -> list[Column]:
     """Return the columns that a table shows: epsilon first, then what varies, then the worth."""
     varied = [column for column in columns(plan) if not _is_fixed(plan, column)]
     order = [EPSILON, GUESSED_RIGHT]
@@ -230,7 +230,7 @@ def shown(plan: Plan) -> list[Column]:
 
 def list_cells(plan: Plan) -> list[list[str]]:
     """Return the cells of the columns that are shown, row by row."""
-    described = shown(plan)
+    described = list_shown(plan)
     return [[cell(column, row[column.name]) for column in described] for row in plan]
 
 
@@ -250,30 +250,30 @@ def many(plan: Plan) -> str:
     return find_plural(plan.unit)
 
 
-def measured(plan: Plan) -> Column:
+def find_error_column(plan: Plan) -> Column:
     """Return the column of the error that a chart shows; of listed labels, that of a count."""
     return next(column for column in columns(plan) if column.chart)
 
 
 def groups(plan: Plan) -> dict[str, list[tuple[Fraction, float]]]:
     """Return the error by epsilon, a line for each combination of the other settings."""
-    varied = [column for column in shown(plan) if column.role == "bound"]
-    error = measured(plan).name
+    varied = [column for column in list_shown(plan) if column.role == "bound"]
+    error = find_error_column(plan).name
     lines: dict[str, list[tuple[Fraction, float]]] = {}
     for row in plan:
         kept = " kept" if len(varied) == 1 else ""  # a legend has little room
-        named = [_named(column, row[column.name], kept) for column in varied]
+        named = [_name_bound(column, row[column.name], kept) for column in varied]
         line = lines.setdefault(", ".join(named), [])
         line.append((row["epsilon"], float(row[error])))
     return {name: sorted(line) for name, line in lines.items()}
 
 
-def _named(column: Column, value: Any, kept: str) -> str:
+def _name_bound(column: Column, value: Any, kept: str) -> str:
     """Name a bound, for a legend.
 
     >>> from dphist.document.planning import MAX_LABELS
     >>> from dphist.planning.declared import DELTA
-    >>> _named(MAX_LABELS, 1, " kept"), _named(DELTA, Fraction(1, 10**6), " kept")
+    >>> _name_bound(MAX_LABELS, 1, " kept"), _name_bound(DELTA, Fraction(1, 10**6), " kept")
     ('1 label kept', 'δ = 1e-6')
     """
     if column.counted is None:

@@ -170,15 +170,15 @@ def _calibrate_one(
     if not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
 
-    def found(share: Fraction, closeness: float, near: Fraction | None) -> M | None:
+    def find_mechanism(share: Fraction, closeness: float, near: Fraction | None) -> M | None:
         own = find_own_delta(make, aim, share)
         return find_largest(functools.partial(make, delta=own), aim, closeness, near)
 
     shares = [*_SHARES]
     if aim.best:
         shares += [*(_NEARLY_ALL if aim.releases == 1 else []), Fraction(1)]
-    share, near = _best_share(found, shares)
-    chosen: M | None = found(share, FINE, near)
+    share, near = _best_share(find_mechanism, shares)
+    chosen: M | None = find_mechanism(share, FINE, near)
     return aim.noted(check_found(chosen))
 
 

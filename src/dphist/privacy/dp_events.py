@@ -57,7 +57,7 @@ def failing(delta: Fraction) -> Any:
     return events.PoissonSampledDpEvent(float_up(delta), events.NonPrivateDpEvent())
 
 
-def composed(noise: Any, delta: Fraction) -> Any:
+def compose(noise: Any, delta: Fraction) -> Any:
     """Return the event of noise, together with a failure if there is a delta."""
     return noise if delta == 0 else together([noise, failing(delta)])
 
@@ -78,7 +78,7 @@ def make_event(losses: Losses) -> Any:
             "for which dp_accounting has no event; at a delta it has (epsilon, delta)-DP",
         )
     events = [_make_event(part) for part in parts]
-    return composed(events[0] if len(events) == 1 else together(events), losses.delta)
+    return compose(events[0] if len(events) == 1 else together(events), losses.delta)
 
 
 def _make_event(part: Loss) -> Any:

@@ -135,10 +135,10 @@ class FixedPlan:
             rho = sum((find_rho(each) for each in held), Fraction(0))
             known.append((rho_to_epsilon(rho, left), "rho"))
         if fixed:
-            known += self._fixed_only()
+            known += self._list_fixed_only()
         return [(epsilon, account) for epsilon, account in known if epsilon is not None]
 
-    def _fixed_only(self) -> list[tuple[Fraction | None, Account]]:
+    def _list_fixed_only(self) -> list[tuple[Fraction | None, Account]]:
         """Return the totals that hold for releases that are decided beforehand alone."""
         known: list[tuple[Fraction | None, Account]] = []
         if len(self.mechanisms) == 1 and isinstance(self.mechanisms[0], Accounting):

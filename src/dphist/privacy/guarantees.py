@@ -129,7 +129,7 @@ class Protecting(ABC):
         """Return what a notebook shows."""
         return str(shown_by("html_of", self))
 
-    def _shown_unit(self) -> str:
+    def _format_unit(self) -> str:
         """Return the unit for a repr; empty for the default, one record."""
         if self.unit == ONE_RECORD:
             return ""
@@ -173,7 +173,7 @@ class PureDP(Protecting):
 
     def __repr__(self) -> str:
         own = "" if self.rho is None else f", rho={readable(self.rho)}"
-        return f"PureDP(epsilon={readable(self.epsilon)}{own}{self._shown_unit()})"
+        return f"PureDP(epsilon={readable(self.epsilon)}{own}{self._format_unit()})"
 
     def __str__(self) -> str:
         return f"{readable(self.epsilon)}-differential privacy (pure)"
@@ -218,7 +218,7 @@ class ZCDP(Protecting):
         _hold(self, "unit", as_unit(unit))
 
     def __repr__(self) -> str:
-        return f"ZCDP(rho={readable(self.rho)}{self._shown_unit()})"
+        return f"ZCDP(rho={readable(self.rho)}{self._format_unit()})"
 
     def __str__(self) -> str:
         return f"{readable(self.rho)}-zero-concentrated differential privacy"
@@ -258,7 +258,7 @@ class ApproxDP(Protecting):
 
     def __repr__(self) -> str:
         numbers = f"epsilon={readable(self.epsilon)}, delta={readable(self.delta)}"
-        return f"ApproxDP({numbers}{self._shown_unit()})"
+        return f"ApproxDP({numbers}{self._format_unit()})"
 
     def __str__(self) -> str:
         return f"({readable(self.epsilon)}, {readable(self.delta)})-differential privacy"
@@ -313,7 +313,7 @@ class ApproxZCDP(Protecting):
 
     def __repr__(self) -> str:
         numbers = f"rho={readable(self.rho)}, delta={readable(self.delta)}"
-        return f"ApproxZCDP({numbers}{self._shown_unit()})"
+        return f"ApproxZCDP({numbers}{self._format_unit()})"
 
     def __str__(self) -> str:
         return (

@@ -151,7 +151,7 @@ def weights(counts: IntArray, n: int, *, method: str, labels: int | None = None)
         return polynomial_weights(jvhw(n, labels), counts, n)
     if method == "miller-madow":
         # The 1 in (K - 1)/(2 n) is the sum of count/n over all labels.
-        found = corrected(counts, n) - counts / n / (2 * n)
+        found = correct_bias(counts, n) - counts / n / (2 * n)
         return np.where(counts > 0, found, 0.0)
     return Entropy().values(counts / n)
 
@@ -344,7 +344,7 @@ def small_weights(design: Design, n: int) -> FloatArray:
     width = design.plug_in_from - design.polynomial_until
     share = np.clip((counts - design.polynomial_until) / width, 0, 1)
     share[0] = 0
-    mixed = np.asarray((1 - share) * estimates + share * corrected(counts, n))
+    mixed = np.asarray((1 - share) * estimates + share * correct_bias(counts, n))
     mixed.setflags(write=False)
     return mixed
 
@@ -353,10 +353,10 @@ def polynomial_weights(design: Design, counts: IntArray, n: int) -> FloatArray:
     """Return f(r, n) for each count r >= 0 of `counts`; (k,) float64, nats."""
     small = small_weights(design, n)
     place = np.minimum(counts, len(small) - 1)
-    return np.asarray(np.where(counts < len(small), small[place], corrected(counts, n)))
+    return np.asarray(np.where(counts < len(small), small[place], correct_bias(counts, n)))
 
 
-def corrected(counts: IntArray, n: int) -> FloatArray:
+def correct_bias(counts: IntArray, n: int) -> FloatArray:
     """Return -p log p + 1/(2 n) with p = count/n, the bias-corrected plug-in, in nats."""
     share = counts / n
     return np.asarray(Entropy().values(share) + 1 / (2 * n))

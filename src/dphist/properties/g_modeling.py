@@ -85,14 +85,14 @@ def new_labels_of_sample(profile: Diagram, extra: float) -> float:
 
     The samples that measure the noise of a release are asked for several properties.
     """
-    many = _remembered(tuple(_small_counts(profile).tolist()))
+    many = _compute_remembered(tuple(_small_counts(profile).tolist()))
     rates = _design().rates
     return float(many @ (np.exp(-rates) * -np.expm1(-extra * rates)))
 
 
 @lru_cache(maxsize=1 << 10)
-def _remembered(seen: tuple[float, ...]) -> FloatArray:
-    found = _fitted(np.array(seen))
+def _compute_remembered(seen: tuple[float, ...]) -> FloatArray:
+    found = _fit(np.array(seen))
     return found.weights @ found.labels
 
 
@@ -105,7 +105,7 @@ def fit_rates(profile: Diagram) -> Rates:
     total. Their likelihood times the densities of the random walk and of the gamma distribution's
     parameters is maximized by Fisher scoring, in O(1) time for any profile (milliseconds).
     """
-    return _fitted(_small_counts(profile))
+    return _fit(_small_counts(profile))
 
 
 def _small_counts(profile: Diagram) -> FloatArray:
@@ -116,7 +116,7 @@ def _small_counts(profile: Diagram) -> FloatArray:
     return seen
 
 
-def _fitted(seen: FloatArray) -> Rates:
+def _fit(seen: FloatArray) -> Rates:
     # The matrices are so small that further threads only wait for each other: on a busy machine a
     # fit then takes a hundred times as long.
     with _threads().limit(limits=1, user_api="blas"):

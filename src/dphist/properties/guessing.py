@@ -150,10 +150,10 @@ def _estimate_share(source: Source, tries: int, resamples: int) -> Estimate:
     if profile.total == 0:
         return estimate_nothing(0.0, "plug-in", _SHARE, name_source(source))
 
-    def opened(histogram: Diagram) -> float:
+    def compute_opened(histogram: Diagram) -> float:
         return float(compute_opened_share(histogram, np.array([tries]))[0])
 
-    value = opened(profile)
+    value = compute_opened(profile)
     low, _ = compute_held_out_interval(profile, tries)
     _, high = clopper_pearson(value, profile.total)
     sampling = (low, high) if tries else (0.0, 0.0)
@@ -164,9 +164,9 @@ def _estimate_share(source: Source, tries: int, resamples: int) -> Estimate:
         assert isinstance(source, Release)  # noqa: S101 - only a release has further releases
         likeliest = find_likeliest(source), pairs
         even = make_even_population(source), even_releases(source, max(len(pairs), FEWEST_EVEN))
-        return interval_with_noise(sampling, profile, tries, opened, likeliest, even)
+        return interval_with_noise(sampling, profile, tries, compute_opened, likeliest, even)
 
-    return include_noise(source, found, opened, resamples, (0.0, 1.0), ends)
+    return include_noise(source, found, compute_opened, resamples, (0.0, 1.0), ends)
 
 
 class Guesswork(NamedTuple):
@@ -297,19 +297,19 @@ def interval_with_noise(
     likeliest, even : two populations; samples of each, and releases of these.
     """
 
-    def held_out(other: Diagram) -> float:
+    def compute_held_out(other: Diagram) -> float:
         return compute_held_out_share(other, tries) if other.total else 0.0
 
     low, high = sampling
-    share, opened = held_out(profile), own(profile)
-    below, fewer = _noise(held_out, likeliest[1])
+    share, opened = compute_held_out(profile), own(profile)
+    below, fewer = _noise(compute_held_out, likeliest[1])
     above, more = _noise(own, likeliest[1])
     down = math.hypot(share - low, NORMAL * below) + max(fewer, 0.0)
     up = math.hypot(high - opened, NORMAL * above) + max(-more, 0.0)
     # What the share is in each population, and how large its held-out share may be by chance.
     peak = likeliest[0].share_of_top(tries)
     least, _ = clopper_pearson(even[0].share_of_top(tries), profile.total)
-    highest, high_by_noise = (_highest(held_out, pairs) for _, pairs in (likeliest, even))
+    highest, high_by_noise = (_highest(compute_held_out, pairs) for _, pairs in (likeliest, even))
     part = (share - high_by_noise) / (highest - high_by_noise) if highest > high_by_noise else 0.0
     smallest = least + min(max(part, 0.0), 1.0) * max(peak - least, 0.0)
     return min(share - down, smallest), opened + up

@@ -91,13 +91,13 @@ def unseen(profile: Diagram, p_min: float, ranged: bool = True) -> Unseen:
     )
     bounds = np.concatenate([fitted, -fitted, [1.0]])
     deviation = np.concatenate([np.zeros(len(x)), np.ones(_ROWS)])
-    best = _solved(deviation, rows, bounds)
+    best = _solve_program(deviation, rows, bounds)
     rows = np.vstack([rows, deviation])
     missing = np.concatenate([np.exp(-x), np.zeros(_ROWS)])
     missing[missing < _NEGLIGIBLE] = 0
 
     def least_cost(cost: FloatArray, slack: float) -> float:
-        return _solved(cost, rows, np.append(bounds, best + slack)) * size
+        return _solve_program(cost, rows, np.append(bounds, best + slack)) * size
 
     labels = max(least_cost(missing, _SLACK), 0.0)
     if not ranged:
@@ -119,7 +119,7 @@ def _grid(least: float) -> FloatArray:
     return np.asarray(np.geomspace(least, _FARTHEST, steps + 1))
 
 
-def _solved(cost: FloatArray, rows: FloatArray, bounds: FloatArray) -> float:
+def _solve_program(cost: FloatArray, rows: FloatArray, bounds: FloatArray) -> float:
     """Return the minimum cost of nonnegative unknowns with ``rows @ unknowns <= bounds``."""
     for solver in ("highs", "highs-ipm"):  # the simplex method fails once in some hundred times
         result: Any = linprog(cost, A_ub=rows, b_ub=bounds, bounds=(0, None), method=solver)

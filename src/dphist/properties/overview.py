@@ -33,7 +33,7 @@ from dphist.properties.estimate import (
 from dphist.properties.resampling import FEWEST, MOST, RESAMPLES, can_be_run_again
 from dphist.properties.support_coverage import G_MODELING, farthest
 from dphist.release.release import Release
-from dphist.sentence import Sentence, as_sentence, joined
+from dphist.sentence import Sentence, as_sentence, join_sentences
 
 # The numbers of guesses that are shown, where there are more labels than that.
 _GUESSES = (10, 1000, 100_000)
@@ -248,11 +248,11 @@ def group_notes(items: Sequence[Property]) -> list[tuple[str, str]]:
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for item in items:
         found.setdefault((item.estimate.method, item.estimate.notes), []).append(item.name)
-    return [(joined(names, "; "), _sentences(*rests)) for rests, names in found.items()]
+    return [(join_sentences(names, "; "), _sentences(*rests)) for rests, names in found.items()]
 
 
 def _sentences(method: str, notes: Sequence[str]) -> str:
-    return joined(map(as_sentence, (f"method {method}", *notes)))
+    return join_sentences(map(as_sentence, (f"method {method}", *notes)))
 
 
 def _number(value: float, unit: str) -> str:

@@ -92,7 +92,7 @@ class Approximation:
         """Return the coefficients of the powers of x, from the constant one."""
         return _in_powers(self.coefficients, 2, -1)
 
-    def centered_powers(self) -> tuple[Decimal, ...]:
+    def compute_centered_powers(self) -> tuple[Decimal, ...]:
         """Return the coefficients of the powers of z = 2 x - 1, from the constant one."""
         return _in_powers(self.coefficients, 1, 0)
 
@@ -121,7 +121,7 @@ def best_approximation(curve: Curve, degree: int) -> Approximation:
     # Asymmetric, because symmetric points may have level 0, and then do not move.
     angles = math.pi * np.linspace(0, 1, needed) ** _CROOKED
     for _ in range(_MAX_EXCHANGES):
-        error = _levelled_error(curve, angles)
+        error = _make_levelled_error(curve, angles)
         peaks = _peaks(error, grid)
         if len(peaks) < needed:
             raise ArithmeticError("the errors of an approximation do not alternate")
@@ -136,7 +136,7 @@ def best_approximation(curve: Curve, degree: int) -> Approximation:
     else:
         raise ArithmeticError("the errors of an approximation do not level out")
     points = np.sin(angles / 2) ** 2
-    coefficients, level = _levelled_exactly(curve, points)
+    coefficients, level = _solve_levelled(curve, points)
     return Approximation(coefficients, float(abs(level)), tuple(points.tolist()))
 
 
@@ -169,7 +169,7 @@ def unbiased(powers: tuple[Decimal, ...], reach: float, n: int, most: int) -> Fl
     return values
 
 
-def _levelled_error(curve: Curve, angles: FloatArray) -> Callable[[FloatArray], FloatArray]:
+def _make_levelled_error(curve: Curve, angles: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Return the error of the polynomial whose errors at `angles` are +e, -e, +e, ..."""
     degree = len(angles) - 2
     signs = (-1.0) ** np.arange(degree + 2)
@@ -201,7 +201,7 @@ def _peaks(error: Callable[[FloatArray], FloatArray], grid: FloatArray) -> Float
     return np.asarray(np.where(better, narrowed, grid[places]))
 
 
-def _levelled_exactly(curve: Curve, points: FloatArray) -> tuple[tuple[Decimal, ...], Decimal]:
+def _solve_levelled(curve: Curve, points: FloatArray) -> tuple[tuple[Decimal, ...], Decimal]:
     """Chebyshev coefficients and level of the polynomial with errors +e, -e, ... at `points`."""
     with localcontext(prec=DIGITS):
         rows = []
@@ -211,11 +211,11 @@ def _levelled_exactly(curve: Curve, points: FloatArray) -> tuple[tuple[Decimal, 
             while len(row) < len(points) - 1:
                 row.append(2 * (2 * x - 1) * row[-1] - row[-2])
             rows.append([*row, Decimal((-1) ** i), curve.value(x)])
-        solved = _solved(rows)
+        solved = _solve_equations(rows)
     return tuple(solved[:-1]), solved[-1]
 
 
-def _solved(rows: list[list[Decimal]]) -> list[Decimal]:
+def _solve_equations(rows: list[list[Decimal]]) -> list[Decimal]:
     """Solve linear equations, each row with its right-hand side last, by elimination."""
     size = len(rows)
     for column in range(size):

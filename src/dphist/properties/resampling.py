@@ -82,9 +82,9 @@ def include_noise(
     pairs = further_releases(source, runs)
     strays = np.array([estimate(other) - estimate(sample) for sample, other in pairs], np.float64)
     if ends is None or found.interval is None:
-        return combined(found, strays, within)
+        return combine(found, strays, within)
     low, high = ends(pairs)
-    return combined(found, strays, within, (max(low, within[0]), min(high, within[1])))
+    return combine(found, strays, within, (max(low, within[0]), min(high, within[1])))
 
 
 def can_be_run_again(release: Release) -> bool:
@@ -182,7 +182,7 @@ def _poisson(support: IntArray, mean: float) -> FloatArray:
     return np.asarray(chances / chances.sum())
 
 
-def combined(
+def combine(
     found: Estimate,
     strays: FloatArray,
     within: tuple[float, float],

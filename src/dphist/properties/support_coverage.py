@@ -103,8 +103,8 @@ def support_coverage(
     75.0
     """
     profile = get_histogram(source)
-    more = _checked(profile, extra, method)
-    raw, error = _expected(profile, more, method)
+    more = _check_extra(profile, extra, method)
+    raw, error = _estimate_new_labels(profile, more, method)
     value = _possible(raw, more, profile.total)
     if profile.total == 0:
         return estimate_nothing(value, method, "labels", name_source(source))
@@ -112,7 +112,7 @@ def support_coverage(
     if method in SUMS and method != GOOD_TOULMIN:
         bias = smoothing_bias(profile, more, method)
     if method == G_MODELING:
-        ends = _predicted(
+        ends = _predict_interval(
             value, error, float(more) * profile.total * bound_unseen_share(profile.total)
         )
     else:
@@ -133,13 +133,13 @@ def support_coverage(
         if method == G_MODELING:
             expected = g_modeling.new_labels_of_sample(other, float(more))
         else:
-            expected = _expected(other, more, method)[0]
+            expected = _estimate_new_labels(other, more, method)[0]
         return _possible(expected, more, other.total)
 
     return include_noise(source, found, again, resamples, (0.0, float(more * profile.total)))
 
 
-def _checked(profile: Diagram, extra: Exact, method: str) -> Fraction:
+def _check_extra(profile: Diagram, extra: Exact, method: str) -> Fraction:
     """Return how far to look ahead."""
     more = positive_number(extra, "extra")
     if more < _LEAST_EXTRA:
@@ -164,7 +164,7 @@ def farthest(profile: Diagram) -> float:
     return max(1.0, math.log(profile.total)) if profile.total else math.inf
 
 
-def _expected(profile: Diagram, more: Fraction, method: str) -> tuple[float, float]:
+def _estimate_new_labels(profile: Diagram, more: Fraction, method: str) -> tuple[float, float]:
     """Return the estimate, not clipped, and its standard error."""
     if method == G_MODELING:
         return g_modeling.new_labels(profile, float(more))
@@ -173,7 +173,7 @@ def _expected(profile: Diagram, more: Fraction, method: str) -> tuple[float, flo
     return add_weights(profile, more, method)
 
 
-def _predicted(mean: float, error: float, least: float) -> tuple[float, float]:
+def _predict_interval(mean: float, error: float, least: float) -> tuple[float, float]:
     """Return the 2.5 % and 97.5 % quantiles of a Poisson number with a gamma distributed mean.
 
     Parameters

@@ -79,29 +79,29 @@ def support_size(
     >>> print(f"{support_size(profile, p_min='1/80'):.1f}")
     48.9
     """
-    profile, least = get_histogram(source), _checked(p_min)
-    found = _found(profile, least, method, ranged=True)
+    profile, least = get_histogram(source), _check_p_min(p_min)
+    found = _find_estimate(profile, least, method, ranged=True)
     promise = None if method in ("chao1", "plug-in") else least
     # More labels than 1/p_min: data contradict p_min; to what is released, noise may have added.
     if promise and profile.labels * promise > 1 and isinstance(source, Profile):
         found = replace(found, standard_error=None, interval=None)
 
     def again(other: Diagram) -> float:
-        return _found(other, least, method, ranged=False).value
+        return _find_estimate(other, least, method, ranged=False).value
 
     # For a released histogram with more labels than 1/p_min, the estimate is above 1/p_min as well.
     most = max(float(1 / promise), found.value) if promise else math.inf
     return include_noise(source, found, again, resamples, (0.0, most))
 
 
-def _checked(p_min: Exact | None) -> Fraction | None:
+def _check_p_min(p_min: Exact | None) -> Fraction | None:
     least = None if p_min is None else exact_number(p_min, "p_min")
     if least is not None and not _LEAST_P_MIN <= least <= 1:
         raise ParameterError("p_min", "must be at most 1, and at least 1e-18")
     return least
 
 
-def _found(profile: Diagram, p_min: Fraction | None, method: str, ranged: bool) -> Estimate:
+def _find_estimate(profile: Diagram, p_min: Fraction | None, method: str, ranged: bool) -> Estimate:
     """Return the estimate before the noise of a release; an interval may need `ranged`."""
     if method not in METHODS:
         raise ParameterError("method", f"must be one of {', '.join(METHODS)}")

@@ -148,19 +148,19 @@ def _polynomial_part(counts: IntArray, n: int, labels: int, low: float, high: fl
     # abs(z) needs at least a square; for low > 0 there are more than 3 records.
     degree = max(degree, 3) if low > 0 else degree
     corner = Fraction(1, 2) if low > 0 else Fraction(1, labels) / Fraction(high)
-    powers = np.array(_centered(corner, degree), np.float64)
+    powers = np.array(_compute_centered(corner, degree), np.float64)
     center, half = (low + high) / 2, (high - low) / 2
-    scaled = scaled_krawtchouk(counts, n, center, half, len(powers) - 1)
+    scaled = compute_krawtchouk(counts, n, center, half, len(powers) - 1)
     # abs(p - 1/k) = (high - low) abs(x - corner), with p = low + (high - low) x.
     return np.asarray((high - low) * (powers @ scaled))
 
 
 @lru_cache(maxsize=256)
-def _centered(corner: Fraction, degree: int) -> tuple[Decimal, ...]:
-    return best_approximation(Distance(corner), degree).centered_powers()
+def _compute_centered(corner: Fraction, degree: int) -> tuple[Decimal, ...]:
+    return best_approximation(Distance(corner), degree).compute_centered_powers()
 
 
-def scaled_krawtchouk(
+def compute_krawtchouk(
     counts: IntArray, n: int, center: float, half: float, degree: int
 ) -> FloatArray:
     """Return unbiased estimates of ((p - center)/half)**m for m = 0..degree.

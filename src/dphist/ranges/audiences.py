@@ -2,7 +2,7 @@
 
 from dphist.errors import Argument, ParameterError
 from dphist.noise import Source
-from dphist.noise.added import added_geometric
+from dphist.noise.added import draw_added_geometric
 from dphist.noise.for_tests import is_for_tests
 from dphist.parameters import Exact, decimal_text, privacy_parameter
 from dphist.ranges.hierarchical_tree.mechanism import HierarchicalTree
@@ -65,7 +65,7 @@ def add_noise(release: Release, *, epsilon: Exact, source: Source | None = None)
     share = made.share if isinstance(made, HierarchicalTree) else 1
     before, after = mechanism.budget.amount * share, made.budget.amount * share
     noisy = {
-        name: counts + added_geometric(before, after, counts.shape, source)
+        name: counts + draw_added_geometric(before, after, counts.shape, source)
         for name, counts in (release.noisy or {"bins": release.value.counts}).items()
     }
     bins = made.decode(noisy).counts if isinstance(made, HierarchicalTree) else noisy.pop("bins")

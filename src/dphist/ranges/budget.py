@@ -67,7 +67,7 @@ class Budget:
         The minimum prevents overflow in divisions if epsilon is very large.
         """
         if self.gaussian:
-            return max(_rounded_gaussian_variance(float(self.sigma(share))), 2**-40)
+            return max(_compute_rounded_variance(float(self.sigma(share))), 2**-40)
         return max(geometric_standard_deviation(self.amount * share) ** 2, 2**-40)
 
     def half_width(self, level: float = 0.95, share: Fraction = Fraction(1)) -> int:
@@ -140,7 +140,7 @@ def losses_of_exchange(guarantee: PureDP | ZCDP, sensitivity: int, levels: int =
     return Losses((GeometricLoss(rate, sensitivity, 2 * levels),))
 
 
-def _rounded_gaussian_variance(sigma: float) -> float:
+def _compute_rounded_variance(sigma: float) -> float:
     """Return E X**2 of rounded N(0, sigma**2): the sum over k >= 1 of (2k - 1) Pr[abs(X) >= k]."""
     if sigma >= 2:
         return sigma**2 + 1 / 12  # up to 1e-30

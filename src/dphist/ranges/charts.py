@@ -11,11 +11,11 @@ from dphist.document.chart import NARROW, Area, Axis, Chart, Line
 from dphist.document.shades import BLANK, list_shades, shade_cells
 from dphist.document.unit_words import Counted, find_counted
 from dphist.errors import ParameterError
-from dphist.ranges.overview import axis_text, grouped, short_edges, sums, usual_error
+from dphist.ranges.overview import axis_text, short_edges, split_into_groups, sums, usual_error
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.answers import ERRORS, band
 from dphist.release.release import Release
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, join_sentences
 
 MOST = 200  # steps that are drawn; a figure is some 400 units wide
 CELLS = 64  # of each axis of a map that are drawn
@@ -107,7 +107,7 @@ def _chart(
         y,
         areas=[Area("95 % band" if is_seen else "", *outline, strength=0.35)],
         lines=[Line(counted.released, x, values)],
-        note=joined((window_in_words(histogram, 0), narrow)),
+        note=join_sentences((window_in_words(histogram, 0), narrow)),
     )
 
 
@@ -140,7 +140,7 @@ def draw_map(histogram: RangeHistogram, counted: Counted) -> Chart:
         across,
         up,
         areas=areas,
-        note=joined(window_in_words(histogram, axis) for axis in axes),
+        note=join_sentences(window_in_words(histogram, axis) for axis in axes),
         empty="" if areas else BLANK,
         height=_MAP_HEIGHT,
     )
@@ -161,7 +161,7 @@ def group_cells(histogram: RangeHistogram) -> tuple[FloatArray, list[IntArray]]:
     places, found = [], histogram.counts.astype(np.float64)
     for axis in range(histogram.counts.ndim):
         window = find_window(histogram, axis)
-        ends = window.start + grouped(window.stop - window.start, CELLS)
+        ends = window.start + split_into_groups(window.stop - window.start, CELLS)
         found = np.take(found, range(window.start, window.stop), axis=axis)
         found = np.add.reduceat(found, ends[:-1] - window.start, axis=axis)
         places.append(ends)
@@ -199,7 +199,7 @@ def scale_axis(
     endless = edges.dtype.kind == "f" and not np.isfinite(edges[[0, -1]]).all()
     if thin or endless or changed:
         x = np.arange(len(drawn), dtype=np.float64)
-        return x, Axis(name, 0.0, float(x[-1]), ticks=_marked(short_edges(drawn, zone)))
+        return x, Axis(name, 0.0, float(x[-1]), ticks=_choose_marks(short_edges(drawn, zone)))
     ticks: Literal["dates", "in full"] = "dates" if edges.dtype.kind == "M" else "in full"
     return x, Axis(name, float(x[0]), float(x[-1]), ticks=ticks)
 
@@ -216,7 +216,7 @@ def _finite(edges: AnyArray) -> AnyArray:
     return shown
 
 
-def _marked(texts: list[str]) -> list[tuple[float, str]]:
+def _choose_marks(texts: list[str]) -> list[tuple[float, str]]:
     """Return as many of the texts of equally wide steps as there is room for."""
     last = len(texts) - 1
     room = max(_LETTERS // (max(map(len, texts)) + 2), 2)

@@ -57,19 +57,19 @@ def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
     refuse_guarded(data)
     refuse_released(data, "counts")
     if isinstance(data, BinnedCounts):
-        counts = _cut_off(_shaped(data.counts, bins), bins)
+        counts = _cut_off(_reshape_counts(data.counts, bins), bins)
         bounds = data.sensitivity, data.unit, data.counts_users, data.null_users
         return Counts(counts, data.axes, data.outside, *bounds)
     if isinstance(data, Iterator):
-        return Counts(_cut_off(_joined(data, bins), bins))
-    return Counts(_cut_off(_shaped(data, bins), bins))
+        return Counts(_cut_off(_join_chunks(data, bins), bins))
+    return Counts(_cut_off(_reshape_counts(data, bins), bins))
 
 
 def _cut_off(counts: IntArray, bins: tuple[int, ...]) -> IntArray:
     return np.minimum(counts, LARGEST // int(np.prod(bins)), out=counts)
 
 
-def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
+def _reshape_counts(data: Any, bins: tuple[int, ...]) -> IntArray:
     if len(bins) == 1:
         counts = check_counts(data, "counts")
         shape: tuple[int, ...] = counts.shape
@@ -82,7 +82,7 @@ def _shaped(data: Any, bins: tuple[int, ...]) -> IntArray:
     return counts.reshape(bins)
 
 
-def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
+def _join_chunks(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
     """Concatenate chunks along the first axis, without a second copy of all of them."""
     counts = np.empty(bins, np.int64)
     filled = 0
@@ -93,7 +93,7 @@ def _joined(chunks: Iterator[Any], bins: tuple[int, ...]) -> IntArray:
         if filled + length > bins[0]:
             filled = -1
             break
-        counts[filled : filled + length] = _shaped(chunk, (length, *bins[1:]))
+        counts[filled : filled + length] = _reshape_counts(chunk, (length, *bins[1:]))
         filled += length
     if filled != bins[0]:
         raise DataError("the chunks of counts must add up to the bins of the first axis")

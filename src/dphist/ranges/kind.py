@@ -36,7 +36,7 @@ from dphist.document.release import counts_section, make_document
 from dphist.document.unit_words import (
     Counted,
     count_units,
-    counted_records,
+    describe_counted_records,
     find_counted,
     number_guessed,
 )
@@ -86,7 +86,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             KIND.name,
             words.TITLE,
             promised,
-            [_expected(mechanism, data)],
+            [_make_expected_section(mechanism, data)],
             limits=words.limits_in_words(True),
             noise_on=frozenset(),
             unit=data.unit,
@@ -116,7 +116,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     )
 
 
-def _expected(mechanism: Any, data: DataFacts) -> Section:
+def _make_expected_section(mechanism: Any, data: DataFacts) -> Section:
     """Return the bins, and the errors to expect for guesses of the number of records."""
     errors = {guess: mechanism.expected_error(guess) for guess in data.guesses}
     as_json = {str(guess): error for guess, error in errors.items()}
@@ -334,7 +334,7 @@ def describe_value(histogram: RangeHistogram, most: int) -> Section:
     charts = {1: bins_chart, 2: draw_map}
     chart = charts.get(histogram.counts.ndim)
     if chart is not None:
-        blocks.append(Figures([chart(histogram, counted_records(None, 1))]))
+        blocks.append(Figures([chart(histogram, describe_counted_records(None, 1))]))
     return Section("value", "Released histogram over ranges", blocks)
 
 

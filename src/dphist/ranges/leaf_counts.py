@@ -17,7 +17,7 @@ from dphist.ranges.measuring import LeafCountsMeasuring, Noisy
 from dphist.ranges.mechanism import BINS, EPSILON, RHO, SENSITIVITY, RangesMechanism
 from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import Answers
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 
 
 @savable
@@ -106,7 +106,7 @@ class BinAnswers(Answers):
 
     @cached_property
     def _sums(self) -> NumberArray:
-        return summed(self.bins)
+        return sum_boxes(self.bins)
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return the sums of the boxes."""

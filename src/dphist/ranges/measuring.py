@@ -135,7 +135,7 @@ class RangesMeasuring(MechanismBase):
         outside = {name: max(count + drawn, 0) for (name, count), drawn in pairs}
         value = RangeHistogram(bins, data.axes or (), outside, self.answers(bins, noisy))
         total = max(round(value.count_bins((0,) * bins.ndim, bins.shape)), 0)
-        return self._given_out(
+        return self._make_release(
             value, counts, source, total=total, noisy=noisy, provenance=provenance_of_unit(data)
         )
 

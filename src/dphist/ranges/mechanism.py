@@ -19,7 +19,7 @@ from dphist.ranges.budget import check_guarantee
 from dphist.ranges.measuring import Noisy, RangesMeasuring
 from dphist.ranges.reference import random_boxes, uneven
 from dphist.release.range_histogram import Answers, RangeHistogram
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 
@@ -66,7 +66,7 @@ class RangesMechanism(RangesMeasuring):
             return NoiseLaw("two-sided geometric", self.noise_scale, Drawing.WHOLE)
         return NoiseLaw("Gaussian", self.noise_scale, Drawing.ROUNDED, ROUNDED)
 
-    def restored(self, value: Any, noisy: Noisy) -> RangeHistogram:
+    def restore(self, value: Any, noisy: Noisy) -> RangeHistogram:
         """Return a histogram that was read from a file, with what answers ranges of it.
 
         Raises
@@ -108,7 +108,7 @@ class RangesMechanism(RangesMeasuring):
         squares = []
         for number in range(trials):
             public = uneven(self.bins, records, number)
-            exact = box_sums(summed(public), lo, hi)
+            exact = box_sums(sum_boxes(public), lo, hi)
             off = self.release(public, source).value.count_bins(low, high) - exact
             squares.append(np.mean(np.square(off.astype(np.float64))))
         return float(np.sqrt(np.mean(squares)))
@@ -130,7 +130,7 @@ class RangesMechanism(RangesMeasuring):
         before, after = whole_number(total, "total", 0), whole_number(kept, "kept", 0)
         lo, hi = random_boxes(self.bins)
         whole = uneven(self.bins, before, 0)
-        squares = np.square(box_sums(summed(whole), lo, hi).astype(np.float64))
+        squares = np.square(box_sums(sum_boxes(whole), lo, hi).astype(np.float64))
         bias = (1 - after / before) * math.sqrt(float(squares.mean())) if before else 0.0
         return math.hypot(noise, bias)
 

@@ -183,7 +183,7 @@ def families(shape: TreeShape, values: npt.NDArray[Scalar], fill: float) -> npt.
     if any(missing):
         padding = [(0, some) for some in missing]
         values = np.pad(values, padding, constant_values=fill)
-    return _interleaved(values, widths)
+    return _cut_boxes(values, widths)
 
 
 def from_families(shape: TreeShape, rows: npt.NDArray[Scalar], level: int) -> npt.NDArray[Scalar]:
@@ -198,7 +198,7 @@ def from_families(shape: TreeShape, rows: npt.NDArray[Scalar], level: int) -> np
     return padded[tuple(slice(size) for size in grid)]
 
 
-def _interleaved(values: npt.NDArray[Scalar], widths: list[int]) -> npt.NDArray[Scalar]:
+def _cut_boxes(values: npt.NDArray[Scalar], widths: list[int]) -> npt.NDArray[Scalar]:
     """Cut a grid into boxes of `widths`, one per row."""
     split = [part for size, w in zip(values.shape, widths, strict=True) for part in (size // w, w)]
     axes = range(2 * len(widths))

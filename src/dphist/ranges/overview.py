@@ -229,7 +229,7 @@ def error_outside(release: Release) -> float:
     return math.sqrt(2) * float(mechanism.noise_scale)
 
 
-def grouped(bins: int, most: int) -> IntArray:
+def split_into_groups(bins: int, most: int) -> IntArray:
     """Return the edge indices, (k + 1,), of at most `most` groups of adjacent bins."""
     groups = -(-bins // most)
     return np.append(np.arange(0, bins, groups), bins)

@@ -48,7 +48,7 @@ from dphist.regions.mechanism import RegionalBand, RegionalProfiles
 from dphist.regions.planning import PLANNING
 from dphist.release.maker import Maker
 from dphist.release.release import Release
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, join_sentences
 
 _ROWS = 500  # of the table on a page
 
@@ -56,12 +56,12 @@ _ROWS = 500  # of the table on a page
 def document(mechanism: Maker, data: DataFacts, release: Release | None = None) -> Document:
     """Return what is to be said of histograms by region, or of some that are not made yet."""
     neighbors = neighbors_in_words(mechanism.guarantee.unit.at_most, data.unit)
-    neighbors = joined((with_missing(neighbors, data.unit, data.bounds), words.MOVED))
+    neighbors = join_sentences((with_missing(neighbors, data.unit, data.bounds), words.MOVED))
     number = UNKNOWN if release is None else count_units(release)
     records = find_contribution(mechanism, data)
     promised = Promised(mechanism, data, release, neighbors, number, records)
     if release is None:
-        results = [_expected(mechanism, data)]
+        results = [_make_expected_section(mechanism, data)]
         return make_document(
             KIND.name, words.TITLE, promised, results, limits=words.LIMITS, unit=data.unit
         )
@@ -83,7 +83,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     )
 
 
-def _expected(mechanism: Any, data: DataFacts) -> Section:
+def _make_expected_section(mechanism: Any, data: DataFacts) -> Section:
     """Return the regions, and the errors to expect for guesses of the number of records."""
     blocks: list[Block] = [Fact("Regions", words.say_tree(mechanism.regions))]
     blocks += [Fact("Other regions", said) for said in words.say_other(data.bounds)]
@@ -149,7 +149,7 @@ def _results(release: Release, band: RegionalBand, counted: Counted) -> list[Blo
     first = f"The first {drawn} regions of a level are drawn." if drawn == MOST_CHARTS else ""
     return [
         Figures(draw_regions(release, band)),
-        Note(joined((words.say_band(band), first)), "aside", on=ON_PAGE),
+        Note(join_sentences((words.say_band(band), first)), "aside", on=ON_PAGE),
         Table(columns, ("All regions", "The first regions", "The last regions"), total=len(paths)),
         Note(words.ADD_UP, "aside", on=ON_PAGE),
     ]

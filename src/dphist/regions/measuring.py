@@ -84,7 +84,7 @@ class RegionalMeasuring(CellMeasuring):
         self._accept(profile)
         noisy = self._measure(profile, source)
         total = sum(sum(noisy[name].tolist()) for name in ("columns", "rows"))
-        return self._given_out(
+        return self._make_release(
             self.decode(noisy),
             profile,
             source,

@@ -176,7 +176,7 @@ class RegionalProfiles(RegionalMeasuring):
             leaves = move_leaves(leaves, self.top_scan.decode(top))
         return RegionalHistograms(self.regions, leaves)
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> RegionalHistograms:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> RegionalHistograms:
         """Return histograms that were read from a file; ValueError if they are none of these."""
         check_kind(value, RegionalHistograms)
         histograms: RegionalHistograms = value

@@ -84,7 +84,7 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
 
     def band(self, release: Release, level: float = 0.95) -> Band:
         """Return histograms that enclose the true one, all ranks and counts at once."""
-        missed = self._missed(release, level)
+        missed = self._compute_miss_chance(release, level)
         bounds = bound_leaves(
             split_scans(release.noisy, len(self.sizes)), self.cell_epsilon, 1 - missed
         )

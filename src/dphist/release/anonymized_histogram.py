@@ -45,7 +45,10 @@ class AnonymizedHistogram(Diagram, Released):
     """
 
     def __init__(self, counts: Any, prevalences: Any) -> None:
-        each, how_many = _checked(counts, "counts"), _checked(prevalences, "prevalences")
+        each, how_many = (
+            _check_whole_numbers(counts, "counts"),
+            _check_whole_numbers(prevalences, "prevalences"),
+        )
         if len(each) != len(how_many):
             raise ParameterError(("counts", "prevalences"), "must have the same length")
         self._hold_pairs(*merge_pairs(each, how_many))
@@ -97,7 +100,7 @@ class AnonymizedHistogram(Diagram, Released):
         return f"AnonymizedHistogram({labels}, {records})"
 
 
-def _checked(numbers: Any, name: str) -> IntArray:
+def _check_whole_numbers(numbers: Any, name: str) -> IntArray:
     array = np.asarray(numbers)
     whole = array.dtype.kind in "iu" and np.can_cast(array.dtype, np.int64)
     if array.ndim != 1 or (array.size and not whole):

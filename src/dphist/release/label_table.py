@@ -62,7 +62,7 @@ class LabelTable(LabelSums):
         self._sums = dict(sums or {})
         self._step = step
 
-    def answered_by(self, answers: LabelAnswers) -> "LabelTable":
+    def attach_answers(self, answers: LabelAnswers) -> "LabelTable":
         """Return this table with what its mechanism says of the noise."""
         return LabelTable(self._table, answers, self._sums, self._step)
 
@@ -147,7 +147,7 @@ class LabelTable(LabelSums):
         found = self._counts_by_label()
         if label in found:
             return to_records(found[label], self._step)
-        most = self._unshown() * float(self._step or 1)
+        most = self._find_largest_unshown() * float(self._step or 1)
         said = "a label that is not shown has an unknown count"
         if most < np.inf:
             said = f"a label that is not shown had a count of at most {most:,.0f}, with noise"
@@ -270,7 +270,7 @@ class LabelTable(LabelSums):
             self._by_label = dict(zip(self.labels, counts.tolist(), strict=True))
         return self._by_label
 
-    def _unshown(self) -> float:
+    def _find_largest_unshown(self) -> float:
         """Return the largest noisy count of a label that is not shown, in steps."""
         if self._answers is None:
             return np.inf
@@ -296,7 +296,7 @@ class LabelTable(LabelSums):
         part = missed if is_listed or many == 1 else missed / 2
         if beside or many == 1:
             each = float(self._answers.reach(1 - part / many) or 0)
-            high = count + many * each + (beside * self._unshown() if beside else 0)
+            high = count + many * each + (beside * self._find_largest_unshown() if beside else 0)
             reach = len(shown) * each
         else:
             reach = self._answers.reach_of_sum(many, 1 - part)

@@ -74,7 +74,7 @@ class Maker(Protocol):
 class Restoring(Protocol):
     """A mechanism that checks and completes a value that was read from a file."""
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
         """Return the value as it was released; ValueError if the mechanism cannot have made it."""
 
 

@@ -377,7 +377,7 @@ def _decode_alone(content: dict[str, Any]) -> Release:
     value = _value_type(OLD_TAGS.get(written, written)).from_content(content["value"])
     noisy = {str(k): read_whole_numbers(v) for k, v in content["noisy"].items()}
     if isinstance(mechanism, Restoring):
-        value = mechanism.restored(value, noisy)
+        value = mechanism.restore(value, noisy)
         if isinstance(mechanism, Totaling) and total != mechanism.compute_total(noisy):
             raise ValueError("the total is not that of the noisy numbers")
     elif isinstance(value, Inferred) and noisy:

@@ -212,9 +212,9 @@ class RunningCounts(Released):
         DataError, KeyError, TypeError
             If `content` does not have that form.
         """
-        labels = _listed(content["labels"])
-        places = [_listed(each) for each in _listed(content["places"])]
-        counts = [_listed(each) for each in _listed(content["counts"])]
+        labels = _check_list(content["labels"])
+        places = [_check_list(each) for each in _check_list(content["places"])]
+        counts = [_check_list(each) for each in _check_list(content["counts"])]
         used = set(chain.from_iterable(places))
         if not all(type(place) is int and 0 <= place < len(labels) for place in used):
             raise DataError("places must be those of labels")
@@ -224,7 +224,7 @@ class RunningCounts(Released):
             raise DataError("labels must be listed once, and be in a reading")
         found = cls.__new__(cls)
         found._type = _check_type(content.get("label_type", "text"))
-        found._hold(_listed(content["times"]), labels, places, counts)
+        found._hold(_check_list(content["times"]), labels, places, counts)
         return found
 
     def _table(self, reading: int, most: int | None = None) -> LabelTable:
@@ -293,7 +293,7 @@ def _are_whole(numbers: list[Any]) -> bool:
     return all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds)
 
 
-def _listed(values: Any) -> list[Any]:
+def _check_list(values: Any) -> list[Any]:
     if not isinstance(values, list):
         raise DataError("a list is expected")
     return values

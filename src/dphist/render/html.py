@@ -28,7 +28,7 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.render.text import in_one_line
-from dphist.sentence import Sentence, fill, joined
+from dphist.sentence import Sentence, fill, join_sentences
 from dphist.visible import harmless, visible_lines
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d(?:\.\d+)?)?)?")
@@ -61,7 +61,7 @@ def page(document: Document) -> str:
         warnings=document.warnings,
         closing=document.closing,
         slots=document.slots,
-        glance=[fact for section in document.glance for fact in section.shown_on(PAGE)],
+        glance=[fact for section in document.glance for fact in section.list_blocks(PAGE)],
         sections=[
             {"name": each.name, "title": each.title, "wide": each.wide, "blocks": _group(each)}
             for each in document.sections
@@ -95,7 +95,7 @@ def _typeset(text: str) -> Markup:
 def _group(section: Section) -> list[tuple[str, Any]]:
     """Return the blocks of a section that a page shows; facts or tables in a row are one list."""
     found: list[tuple[str, Any]] = []
-    for kind, blocks in groupby(section.shown_on(PAGE), type):
+    for kind, blocks in groupby(section.list_blocks(PAGE), type):
         if kind in _IN_A_ROW:
             found.append((_IN_A_ROW[kind], list(blocks)))
         else:
@@ -198,7 +198,7 @@ def _template() -> Template:
     environment = make_environment()
 
     @pass_context
-    def said(context: Context, text: str) -> str:
+    def fill_text(context: Context, text: str) -> str:
         filled: str = fill(text, context["slots"])
         return filled
 
@@ -206,7 +206,7 @@ def _template() -> Template:
     def in_type(context: Context, text: str) -> Markup:
         return typeset(fill(text, {**context["slots"], **_QUOTED}))
 
-    environment.filters["said"] = said
+    environment.filters["said"] = fill_text
     environment.filters["harmless"] = lambda label: harmless(label, _LONGEST)
     environment.filters["typeset"] = in_type
     environment.filters["unbroken"] = lambda text: text.replace(" ", "\u00a0")
@@ -268,7 +268,7 @@ def card(document: Document) -> str:
     notes += [table.empty for table in tables if not table.rows]
     charts = [block.charts[0] for block in blocks if isinstance(block, Figures)]
     return _card_template().render(
-        title=fill(joined((document.about, document.title), ": "), slots),
+        title=fill(join_sentences((document.about, document.title), ": "), slots),
         warning=" ".join(document.warnings),
         facts=[(fill(fact.name, slots), fill(in_one_line(fact), slots)) for fact in facts],
         notes=[fill(note, slots) for note in (document.result, *notes) if note],

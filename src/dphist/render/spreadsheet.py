@@ -198,7 +198,7 @@ def _list_rows(document: Document) -> Iterator[tuple[str, str]]:
     for section in (*document.glance, *document.sections):
         if section.name in _LEFT_OUT:
             continue
-        blocks = [each for each in section.shown_on(PAGE) if isinstance(each, Fact | Note)]
+        blocks = [each for each in section.list_blocks(PAGE) if isinstance(each, Fact | Note)]
         if blocks and section.title:
             yield section.title, ""
         for block in blocks:

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from dphist.document.chart import Chart
 from dphist.render.charts import Palette, draw_chart, legend_rows
 from dphist.render.series import LIGHT
-from dphist.sentence import fill, joined
+from dphist.sentence import fill, join_sentences
 
 # Units of the drawing. A phone 390 pixels wide shows them at 0.9, so that text of 13 units
 # stays above 11 pixels there.
@@ -73,7 +73,7 @@ def inline_svg(chart: Chart, slots: Mapping[str, str], name: str, height: int) -
         root.attrib.pop(attribute, None)
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title {name}-desc")
-    described = {"title": chart.title, "desc": joined((chart.text, chart.note))}
+    described = {"title": chart.title, "desc": join_sentences((chart.text, chart.note))}
     for place, (tag, text) in enumerate(described.items()):
         element = ElementTree.Element(tag, {"id": f"{name}-{tag}"})
         element.text = fill(text, slots)

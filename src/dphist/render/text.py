@@ -8,17 +8,17 @@ from typing import Any
 from wcwidth import wcswidth
 
 from dphist.document.blocks import JSON, TERMINAL, Document, Fact, Note, PlusMinus, Table
-from dphist.sentence import fill, joined
+from dphist.sentence import fill, join_sentences
 from dphist.visible import harmless
 
 WIDTH = 78
 GAP = "   "
 
 
-def left(texts: Sequence[str], width: int | None = None) -> list[str]:
+def pad_right(texts: Sequence[str], width: int | None = None) -> list[str]:
     """Pad a column on the right, to the given number of cells or to its widest text.
 
-    >>> left(["a", "bcd"]), left(["a", "bcd"], 2)
+    >>> pad_right(["a", "bcd"]), pad_right(["a", "bcd"], 2)
     (['a  ', 'bcd'], ['a ', 'b…'])
     """
     if width is not None:
@@ -118,7 +118,7 @@ def in_one_line(fact: Fact) -> str:
     if fact.error is None and not fact.note:
         return fact.text
     between = " " if isinstance(fact.error, PlusMinus) else ", "
-    return joined((joined((fact.text, fact.uncertainty), between), fact.note), ", ")
+    return join_sentences((join_sentences((fact.text, fact.uncertainty), between), fact.note), ", ")
 
 
 def _table(table: Table, document: Document) -> list[str]:
@@ -136,16 +136,16 @@ def _table(table: Table, document: Document) -> list[str]:
             headings.append(textwrap.wrap(fill(name, document.slots), _HEADING))
             own = [harmless(cell, 200) for cell in cells] if column.released else cells
             columns.append([fill(cell, document.slots) for cell in own])
-            sides.append(left if column.is_text else right)
+            sides.append(pad_right if column.is_text else right)
             if column.released and column.is_text:
                 labels.append(len(columns) - 1)
     for place, wide in zip(labels, _fit(columns, headings, labels, table.whole), strict=True):
-        sides[place] = partial(left, width=wide)
+        sides[place] = partial(pad_right, width=wide)
     for column in table.columns:
         if TERMINAL in column.bars:
             headings.append([])
             columns.append(_bars([float(column.cells[place]) for place in (*head, *tail)]))
-            sides.append(left)
+            sides.append(pad_right)
     high = max(map(len, headings))
     padded = [
         side([*[""] * (high - len(heading)), *heading, *cells])

@@ -117,7 +117,7 @@ def draw_vega(value: Any) -> dict[str, Any]:
 def draw_value(value: Any) -> Chart:
     """Return the chart that shows a released value by itself."""
     kind = find_kind_of_value(value)
-    shown = kind.of_value(value, 1).shown_on(CARD) if kind and kind.of_value else []
+    shown = kind.of_value(value, 1).list_blocks(CARD) if kind and kind.of_value else []
     charts = [block.charts[0] for block in shown if isinstance(block, Figures)]
     if not charts:
         raise UnsupportedError(

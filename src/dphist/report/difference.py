@@ -33,7 +33,7 @@ from dphist.release.release import FOR_TESTS, Release
 from dphist.release.tabular import pandas_module
 from dphist.render.text import content, text
 from dphist.report import check_release, make_release_document
-from dphist.sentence import Sentence, joined
+from dphist.sentence import Sentence, join_sentences
 
 _COMPARED = ("max_count", "max_records", "max_events", "null_users", "null_labels")
 _NAMED = 20  # rows of a chart that stand beside their names
@@ -281,7 +281,7 @@ def _describe(
         slots=documents[1].slots,
         headline=f"{standing:,} of {many:,} stand",
         result=result,
-        lead=joined([result, chance]),
+        lead=join_sentences([result, chance]),
         warnings=warnings,
         glance=[Section("releases", "", facts, EVERYWHERE)],
         sections=[

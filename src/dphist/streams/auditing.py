@@ -49,14 +49,14 @@ class EventNeighbors:
         return self._make(f"{base}; one unit from event {where + 1} on", base, events, where)
 
     def _make(self, name: str, base: str, events: Events, where: int) -> Pair:
-        one = [self._written(labels, k) for k, labels in enumerate(events)]
+        one = [self._write_event(labels, k) for k, labels in enumerate(events)]
         other = list(one)
         for k in range(where, min(where + (self.bound or 1), self.length)):
-            one[k] = self._written([], "one" if self.bound else k)
-            other[k] = self._written(self.event, "one" if self.bound else k)
+            one[k] = self._write_event([], "one" if self.bound else k)
+            other[k] = self._write_event(self.event, "one" if self.bound else k)
         return Pair(name, one, other, (base, events, where))
 
-    def _written(self, labels: list[str], user: Any) -> list[str]:
+    def _write_event(self, labels: list[str], user: Any) -> list[str]:
         return list(labels) if self.bound is None else [str(user), *labels]
 
 

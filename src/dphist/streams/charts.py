@@ -12,7 +12,7 @@ from dphist.release.release import Release
 from dphist.sentence import EVENTS, Sentence
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.words import (
-    counted_by,
+    describe_counted,
     find_mechanism,
     find_threshold,
     find_unit,
@@ -37,7 +37,7 @@ def draw_chart(release: Release) -> Chart:
     mechanism, series = find_mechanism(release), make_lines(release)
     threshold, end = find_threshold(mechanism, until(release)), max(int(release.value.times[-1]), 1)
     low, high = _limits(series, float(threshold or 0))
-    counted = counted_by(mechanism, find_unit(mechanism, DataFacts.of(release)))
+    counted = describe_counted(mechanism, find_unit(mechanism, DataFacts.of(release)))
     of_counts = Sentence("Count ({events}{after})", after=counted.after, **EVENTS)
     seen = any(_is_seen(each, high - low) for each in series)
     dashed: list[Line] = []

@@ -44,7 +44,7 @@ from dphist.privacy.unit import ONE_EVENT
 from dphist.release.maker import Maker
 from dphist.release.release import Release
 from dphist.release.running_counts import RunningCounts
-from dphist.sentence import EVENTS, Sentence, joined, many_events
+from dphist.sentence import EVENTS, Sentence, join_sentences, many_events
 from dphist.streams import words
 from dphist.streams.auditing import AUDITING
 from dphist.streams.charts import draw_chart, draw_charts
@@ -61,11 +61,11 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
     if not isinstance(mechanism, ContinualMechanism):
         return others.make_foreign_document(KIND, mechanism, data, release)
     unit = words.find_unit(mechanism, data)
-    counted = words.counted_by(mechanism, unit)
+    counted = words.describe_counted(mechanism, unit)
     results, numbers, result = [], list[Section](), ""
     if release is None:
         counts = Section("counts", "", [make_counts_fact(counted)])
-        results = [_expected(mechanism, data, counted), counts]
+        results = [_make_expected_section(mechanism, data, counted), counts]
     else:
         found = partial(_results, release, counted)
         results = [
@@ -131,14 +131,16 @@ def _terms(mechanism: ContinualMechanism, data: DataFacts) -> list[Block]:
     ]
 
 
-def _expected(mechanism: ContinualMechanism, data: DataFacts, counted: Counted) -> Section:
+def _make_expected_section(
+    mechanism: ContinualMechanism, data: DataFacts, counted: Counted
+) -> Section:
     """Return which labels are likely to be in a reading, and the error of their counts.
 
     Without a horizon errors grow with time: they are stated for the number of events that is
     guessed, or for a usual one.
     """
     guess = data.guesses[0] if data.guesses else None
-    last = mechanism.stated_until(guess or _USUAL_EVENTS)
+    last = mechanism.find_stated_until(guess or _USUAL_EVENTS)
     threshold, width = words.find_threshold(mechanism, last), mechanism.counter.width
     kept = Sentence(
         "{width:,} numbers for each {label}: {size:,} bytes", width=width, size=8 * width
@@ -180,7 +182,7 @@ def _numbers(release: Release, counted: Counted) -> list[Fact]:
             "time",
             time,
             error=NoError("public and known exactly"),
-            note=joined((read, words.reached_in_words(mechanism)), "; "),
+            note=join_sentences((read, words.describe_reach(mechanism)), "; "),
             on=EVERYWHERE,
         ),
         Fact("", "", "readings", readings, error=_EXACT, on=ON_JSON),
@@ -240,7 +242,7 @@ def _results(release: Release, counted: Counted) -> list[Block]:
     notes = [
         words.intervals_in_words(mechanism, last),
         words.threshold_in_words(mechanism, last),
-        joined(of),
+        join_sentences(of),
     ]
     empty = Sentence("No {label} was released: the last reading is empty.")
     return [
@@ -262,7 +264,9 @@ def make_table(release: Release) -> pa.Table:
     if not isinstance(mechanism, ContinualMechanism):  # it says nothing of earlier readings
         return table
     times, rows = np.unique(table["time"].to_numpy(), return_inverse=True)
-    widths = [mechanism.half_width(LEVEL, mechanism.stated_until(time)) for time in times.tolist()]
+    widths = [
+        mechanism.half_width(LEVEL, mechanism.find_stated_until(time)) for time in times.tolist()
+    ]
     counts, wide = table["count"].to_numpy(), np.array(widths, np.int64)[rows]
     least = -NO_BOUND if mechanism.threshold is None else 1
     ends = np.maximum(counts - wide, least), np.maximum(counts + wide, least)
@@ -271,7 +275,7 @@ def make_table(release: Release) -> pa.Table:
 
 def disclose(mechanism: ContinualMechanism, value: RunningCounts | None = None) -> Disclosed:
     """Return what is disclosed of a mechanism."""
-    last = mechanism.stated_until(_USUAL_EVENTS if value is None else int(value.times[-1]))
+    last = mechanism.find_stated_until(_USUAL_EVENTS if value is None else int(value.times[-1]))
     listed = mechanism.threshold is None
     times = "The number of {events}, which is not protected, and the times of readings."
     return Disclosed(

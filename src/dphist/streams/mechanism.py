@@ -33,7 +33,7 @@ from dphist.streams.counters.binary import levels
 from dphist.streams.counters.design import UNBOUNDED
 from dphist.streams.counters.laplace import LaplaceCounter, laplace_half_width
 from dphist.streams.measuring import StreamMeasuring
-from dphist.streams.methods import COMPOSITION, Method, check_method, check_type, listed_labels
+from dphist.streams.methods import COMPOSITION, Method, check_method, check_type, read_listed_labels
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""
@@ -177,7 +177,7 @@ class ContinualMechanism(StreamMeasuring):
             horizon=most,
             max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_BOUND),
             method=chosen,
-            labels=None if labels is None else listed_labels(labels, kind),
+            labels=None if labels is None else read_listed_labels(labels, kind),
             max_events_per_user=optional_whole(max_events_per_user, "max_events_per_user", 1, most),
             windows=optional_whole(windows, "windows", 1, most),
             readings=optional_whole(readings, "readings", 1, most),
@@ -254,7 +254,7 @@ class ContinualMechanism(StreamMeasuring):
         error = self.standard_error if time is None else self.standard_error_at(time)
         return math.ceil(float(limit) + float(ndtri(chance)) * error)
 
-    def stated_until(self, time: int) -> int | None:
+    def find_stated_until(self, time: int) -> int | None:
         """Return the last of these times if the noise is stated up to it; None if for all times.
 
         Without a horizon, what is stated of the end of the stream would say little of its readings.
@@ -288,14 +288,14 @@ class ContinualMechanism(StreamMeasuring):
         They reach `half_width` to both sides, and not below 1 unless labels are listed.
         """
         self._check_asked(release, level)
-        until = self.stated_until(int(release.value.times[-1]))
+        until = self.find_stated_until(int(release.value.times[-1]))
         counts, width = release.value.latest.counts, self.half_width(level, until)
         low, high = counts - width, counts + width
         if self.threshold is not None:
             low, high = np.maximum(low, 1), np.maximum(high, 1)
         return Intervals(low, high, level)
 
-    def restored(self, value: Any, noisy: Mapping[str, Any]) -> RunningCounts:
+    def restore(self, value: Any, noisy: Mapping[str, Any]) -> RunningCounts:
         """Return readings that were read from a file.
 
         Raises

@@ -71,7 +71,7 @@ def check_type(wanted: LabelType | None, labels: Sequence[Any] | None) -> LabelT
     return wanted
 
 
-def listed_labels(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
+def read_listed_labels(labels: Sequence[Any], kind: LabelType) -> tuple[str, ...]:
     """Return the listed labels as text."""
     listed = isinstance(labels, Iterable) and not isinstance(labels, str | bytes | Mapping)
     held = [format_label(label, kind) for label in labels] if listed else []

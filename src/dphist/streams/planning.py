@@ -67,8 +67,8 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
 def _options() -> Table:
     return [
         make_option(ContinualMechanism, "horizon", required=True),
-        planning.compared(ContinualMechanism, "max_labels"),
-        planning.compared(
+        planning.make_compared_option(ContinualMechanism, "max_labels"),
+        planning.make_compared_option(
             ContinualMechanism,
             "max_events_per_user",
             " (default: single events)",

@@ -445,7 +445,7 @@ class ContinualHistogram:
         kind = self.mechanism.label_type
         value = RunningCounts(list(readings), list(readings.values()), label_type=kind)
         provenance = {"unit": self.unit}
-        return self.mechanism._given_out(value, self, None, provenance=provenance)
+        return self.mechanism._make_release(value, self, None, provenance=provenance)
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, which `load` or `open` continues. The file is secret.

@@ -10,7 +10,7 @@ from dphist.document.guarantee_words import LEVEL
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import (
     Counted,
-    counted_after_cut,
+    describe_counted_after_cut,
     nouns_of_unit,
     threshold_text,
     unit_in_words,
@@ -18,7 +18,7 @@ from dphist.document.unit_words import (
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
 from dphist.release.release import Release
-from dphist.sentence import EVENTS, Quoted, Sentence, joined, many, many_events
+from dphist.sentence import EVENTS, Quoted, Sentence, join_sentences, many, many_events
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.methods import COMPOSITION
 from dphist.visible import harmless
@@ -39,7 +39,7 @@ def find_unit(mechanism: ContinualMechanism, data: DataFacts) -> PrivacyUnit:
 
 def until(release: Release) -> int | None:
     """Return the time up to which errors are stated; None if they are for all times."""
-    return find_mechanism(release).stated_until(int(release.value.times[-1]))
+    return find_mechanism(release).find_stated_until(int(release.value.times[-1]))
 
 
 def coverage_in_words(mechanism: ContinualMechanism) -> Sentence:
@@ -88,10 +88,10 @@ def bounding_in_words(mechanism: ContinualMechanism, unit: PrivacyUnit) -> Sente
                 held=many_events(bound),
             )
         )
-    return joined(lines)
+    return join_sentences(lines)
 
 
-def counted_by(mechanism: ContinualMechanism, unit: PrivacyUnit) -> Counted:
+def describe_counted(mechanism: ContinualMechanism, unit: PrivacyUnit) -> Counted:
     """Return what a mechanism counts."""
     most, labels = mechanism.max_events_per_user, many(mechanism.max_labels, "label")
     if most is None:
@@ -99,7 +99,7 @@ def counted_by(mechanism: ContinualMechanism, unit: PrivacyUnit) -> Counted:
         return Counted(Sentence(said, held=labels, **EVENTS))
     held = many_events(most)
     long = Sentence("at most {held} with {labels} each", **{"held": held, "labels": labels})
-    return counted_after_cut(unit, long, held, "{events}")
+    return describe_counted_after_cut(unit, long, held, "{events}")
 
 
 def method_in_words(mechanism: ContinualMechanism) -> Sentence:
@@ -126,7 +126,7 @@ def threshold_in_words(mechanism: ContinualMechanism, last: int | None = None) -
 
     Parameters
     ----------
-    last : the last time, if the threshold grows with time: see `stated_until`.
+    last : the last time, if the threshold grows with time: see `find_stated_until`.
     """
     threshold = find_threshold(mechanism, last)
     if threshold is None:
@@ -172,7 +172,7 @@ def intervals_in_words(mechanism: ContinualMechanism, last: int | None = None) -
         "No interval goes below 1. Near the threshold intervals miss more often: a {label} that "
         "has just been released is there because its noise was large."
     )
-    return joined((start, near))
+    return join_sentences((start, near))
 
 
 def describe_limits(mechanism: ContinualMechanism, unit: PrivacyUnit) -> list[tuple[str, str]]:
@@ -203,7 +203,7 @@ def describe_limits(mechanism: ContinualMechanism, unit: PrivacyUnit) -> list[tu
     ]
 
 
-def reached_in_words(mechanism: ContinualMechanism) -> Sentence:
+def describe_reach(mechanism: ContinualMechanism) -> Sentence:
     """Say how far the guarantee reaches: the horizon is the last event that it covers."""
     if mechanism.method == "unbounded":
         return Sentence("no horizon was chosen")

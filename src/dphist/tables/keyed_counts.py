@@ -18,7 +18,7 @@ from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.clamp import Clamp
 from dphist.data.counting import check_treatment, make_cut, state_treatment, unit_of_records
-from dphist.data.guard import Guarding, Secret, guarded
+from dphist.data.guard import Guarding, Secret, guard
 from dphist.data.partial import Partial, all_parts, make_partial, write_columns
 from dphist.data.weight import Weight, check_column
 from dphist.errors import ParameterError, phrase
@@ -220,16 +220,16 @@ class KeyedCounts(Secret):
             pairs = count_labeled(frame, grid, OTHER, **asked)
             labels = LabelCells(pairs.labels, pairs.places)
             found = pairs.cells, pairs.counts
-            return guarded(cls(held, *found, bound, protected, unlisted, labels, missing), ledger)
+            return guard(cls(held, *found, bound, protected, unlisted, labels, missing), ledger)
         if columns:
             cells, counts, totals = sum_cells(frame, grid, columns, **asked)
             rest = bound, protected, unlisted, None, missing, None, None
-            return guarded(cls(held, cells, counts, *rest, columns, totals), ledger)
+            return guard(cls(held, cells, counts, *rest, columns, totals), ledger)
         if weight is not None:
             asked |= weigh(weight, bound)
         found = count_cells(frame, grid, one_each=each, **asked)
         counted = cls(held, *found, bound, protected, unlisted, None, missing, one_row_per, weight)
-        return guarded(counted, ledger)
+        return guard(counted, ledger)
 
     @classmethod
     @stoppable
@@ -304,7 +304,7 @@ class KeyedCounts(Secret):
         DataError, InputFileError, ParameterError
         """
         found = all_parts("cells", cls.__name__, parts)
-        return guarded(cls(*read_parts(found[0].head, [each.table for each in found])), ledger)
+        return guard(cls(*read_parts(found[0].head, [each.table for each in found])), ledger)
 
     @classmethod
     def from_counts(

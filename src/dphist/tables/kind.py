@@ -31,7 +31,7 @@ from dphist.document.unit_words import (
     Contribution,
     Counted,
     count_units,
-    counted_records,
+    describe_counted_records,
     neighbors_in_words,
     number_guessed,
     number_shown,
@@ -84,7 +84,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
             KIND.name,
             weigh_words(words.TITLE, mechanism.step if isinstance(mechanism, Tables) else None),
             promised,
-            [_expected(mechanism, data), *tell_sums(mechanism)],
+            [_make_expected_section(mechanism, data), *tell_sums(mechanism)],
             limits=limits,
             noise_on=frozenset(),
         )
@@ -131,7 +131,7 @@ def _promise(mechanism: Maker, data: DataFacts, release: Release | None) -> Prom
     return Promised(mechanism, data, release, neighbors, number, protected)
 
 
-def _expected(mechanism: Maker, data: DataFacts) -> Section:
+def _make_expected_section(mechanism: Maker, data: DataFacts) -> Section:
     """Return the tables, and the error to expect of their cells."""
     assert isinstance(mechanism, Tables)  # noqa: S101 - a dry run is of a mechanism of ours
     errors, searches = mechanism.errors_of_cells(), _searches(mechanism)
@@ -250,7 +250,7 @@ def _table(value: KeyedTables, names: Names, counted: Counted, below: int | None
     across = next((name for name in reversed(names) if _fits_across(value, names, name)), None)
     down = tuple(name for name in names if name != across)
     labels = list(islice(product(*(_shorten(value.keys[name]) for name in down)), _ROWS))
-    error, rest = _shown_error(value, names), value.table(*down)
+    error, rest = _compute_shown_error(value, names), value.table(*down)
     sums = _write_cells(rest.counts.ravel()[:_ROWS], rest.impossible, below)
     unequal = not value.ordered.isdisjoint(map(value.keys.names.index, names))
     columns = [
@@ -269,7 +269,9 @@ def _table(value: KeyedTables, names: Names, counted: Counted, below: int | None
             texts = _write_cells(cells[:, at], marks, below)
             columns.append(Column(head, texts, over=across, digits=True))
         columns.append(Column("Together", sums, digits=True))
-        caption = words.make_caption(names, error, _shown_error(value, down), unequal=unequal)
+        caption = words.make_caption(
+            names, error, _compute_shown_error(value, down), unequal=unequal
+        )
     caption = weigh_words(caption, value.step)
     rows = math.prod(value.keys[name].size for name in down)
     first = Sentence("{caption}; the first rows", caption=caption)
@@ -278,7 +280,7 @@ def _table(value: KeyedTables, names: Names, counted: Counted, below: int | None
     return Table(columns, (caption, first, ""), total=rows)
 
 
-def _shown_error(value: KeyedTables, names: Names) -> float:
+def _compute_shown_error(value: KeyedTables, names: Names) -> float:
     return value.reach.widen(value.cell_error(names))
 
 
@@ -380,7 +382,7 @@ def disclose(mechanism: TablesMeasuring, value: KeyedTables | None = None) -> Di
 
 def describe_value(value: KeyedTables, most: int) -> Section:
     """Return what is said of tables by themselves, with up to `most` rows."""
-    counted = counted_records(None, 1)
+    counted = describe_counted_records(None, 1)
     blocks: list[Block] = [Fact(f"Key {key.name}", words.describe_key(key)) for key in value.keys]
     blocks += tell_known(value)
     for names in value.tables:

@@ -322,7 +322,7 @@ def equal_variances(lattice: Lattice) -> dict[Table, Fraction]:
     return {t: math.prod((factors[i] for i in t), start=Fraction(1)) for t in lattice.family}
 
 
-def weighted_variances(
+def compute_weighted_variances(
     lattice: Lattice, weights: Mapping[Table, Fraction]
 ) -> dict[Table, Fraction]:
     """Return variances, up to a factor, that minimize the sum of weight times variance of a cell.
@@ -357,12 +357,14 @@ def sums_above(lattice: Lattice, weights: Mapping[Table, Fraction]) -> dict[Tabl
     }
 
 
-def bounded_variances(lattice: Lattice, errors: Mapping[Table, Fraction]) -> dict[Table, Fraction]:
+def compute_bounded_variances(
+    lattice: Lattice, errors: Mapping[Table, Fraction]
+) -> dict[Table, Fraction]:
     """Return variances, up to a factor, with standard errors of cells in about the ratio given."""
-    return weighted_variances(lattice, bounded_weights(lattice, errors))
+    return compute_weighted_variances(lattice, compute_bounded_weights(lattice, errors))
 
 
-def bounded_weights(
+def compute_bounded_weights(
     lattice: Lattice,
     errors: Mapping[Table, Fraction],
     reaches: Mapping[Table, Fraction] | None = None,
@@ -399,7 +401,7 @@ def bounded_weights(
             math.fsum(squared[a] * each for a, each in below) / wish
             for below, wish in zip(parts, wished, strict=True)
         ]
-        if max(ratios) * _reached(weights, wished) <= (1 + _CLOSE) * _value(
+        if max(ratios) * _compute_reached(weights, wished) <= (1 + _CLOSE) * _value(
             weights, wished, ratios
         ):
             break
@@ -410,7 +412,7 @@ def bounded_weights(
     return {t: Fraction(max(w, floor)) for t, w in zip(tables, weights, strict=True)}
 
 
-def _reached(weights: Sequence[float], wished: Sequence[float]) -> float:
+def _compute_reached(weights: Sequence[float], wished: Sequence[float]) -> float:
     return math.fsum(w * wish for w, wish in zip(weights, wished, strict=True))
 
 

@@ -14,11 +14,11 @@ from dphist.tables.lattice import (
     SMALLEST_WEIGHT,
     Lattice,
     Table,
-    bounded_variances,
+    compute_bounded_variances,
     compute_scales,
+    compute_weighted_variances,
     equal_variances,
     too_small,
-    weighted_variances,
 )
 
 _MOST_STEPS = 400
@@ -89,11 +89,11 @@ def choose_scales(
         summed: dict[Table, Fraction] = dict.fromkeys(lattice.tables, Fraction(0))
         for place, weight in zip(places, weights, strict=True):
             summed[place] += weight
-        relative = weighted_variances(lattice, summed)
+        relative = compute_weighted_variances(lattice, summed)
     elif errors is not None:
         pairs = list(zip(places, errors, strict=True))
         wished = {t: min(each for place, each in pairs if place == t) for t in lattice.tables}
-        relative = bounded_variances(lattice, wished)
+        relative = compute_bounded_variances(lattice, wished)
     else:
         relative = equal_variances(lattice)
     return MappingProxyType(compute_scales(lattice, rho, relative))
@@ -130,8 +130,8 @@ def bound_scales(
         for place, weight in zip(places, weights or [None] * len(places), strict=True):
             low[place] += smallest if weight is None else weight
             high[place] += 1 if weight is None else weight
-        least = weighted_variances(lattice, high)
-        most = weighted_variances(lattice, low)
+        least = compute_weighted_variances(lattice, high)
+        most = compute_weighted_variances(lattice, low)
     spent = sum((lattice.share(t) / least[t] for t in lattice.family), Fraction(0))
     return {t: root_above(_ROOM * spent * r / (2 * rho)) for t, r in most.items()}
 

@@ -294,7 +294,7 @@ class TablesMeasuring(MechanismBase):
         data = accept_counts(counts, self.keys, self.max_rows, self.one_row_per)
         self.accept(data)
         noisy = self._measure(data, source)
-        return self._given_out(
+        return self._make_release(
             self.decode(noisy),
             counts,
             source,

@@ -388,7 +388,7 @@ class Tables(TablesStating):
             step=self.step,
         )
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> KeyedTables:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> KeyedTables:
         """Return tables that were read from a file, with the contrasts that make them.
 
         Raises

@@ -281,13 +281,13 @@ def _read_guesses(text: str) -> dict[str, int]:
 def _read(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Return what reads a value of an option, whose errors need not name it."""
 
-    def checked(text: str) -> Any:
+    def read_checked(text: str) -> Any:
         try:
             return read(text)
         except ParameterError as error:
             raise ValueError(str(error.fault)) from None
 
-    return checked
+    return read_checked
 
 
 def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
@@ -353,7 +353,7 @@ def _options() -> Table:
         ),
         TABLES_OPTION,
         Option("other", "keys that get one more value, other", "NAME,NAME,...", split_parts),
-        planning.compared(Tables, "max_rows"),
+        planning.make_compared_option(Tables, "max_rows"),
         planning.DELTA_OPTION,
         Option(
             "weights",

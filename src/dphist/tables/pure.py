@@ -24,7 +24,7 @@ from dphist.tables.lattice import (
     Lattice,
     Table,
     add_up_to_at_most,
-    bounded_weights,
+    compute_bounded_weights,
     equal_variances,
     sums_above,
 )
@@ -245,7 +245,7 @@ def _choose_scales(
         elif errors is not None:
             pairs = list(zip(places, errors, strict=True))
             wished = {t: min(each for place, each in pairs if place == t) for t in lattice.tables}
-            summed = bounded_weights(lattice, wished, reaches)
+            summed = compute_bounded_weights(lattice, wished, reaches)
         sums = sums_above(lattice, summed)
         rates = {t: _cube_root(sums[t] * lattice.share(t) / reaches[t]) for t in lattice.family}
     spent = sum((reaches[t] * rates[t] for t in lattice.family), Fraction(0))

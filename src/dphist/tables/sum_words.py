@@ -22,7 +22,7 @@ from dphist.document.estimates import INTERVAL_OF_MEANS, make_columns
 from dphist.privacy.as_text import plain, up
 from dphist.release.interval_estimate import name_columns
 from dphist.release.maker import Maker
-from dphist.sentence import Quoted, Sentence, joined
+from dphist.sentence import Quoted, Sentence, join_sentences
 from dphist.tables import words
 from dphist.tables.charts import list_texts
 from dphist.tables.keyed_tables import KeyedTables
@@ -90,7 +90,7 @@ def _say_errors(name: str, bounds: dict[str, str], errors: Iterable[tuple[Names,
         step=bounds["step"],
     )
     column = Quoted(harmless(name, _LONGEST))
-    said = Sentence("{name} {errors}", name=column, errors=joined(errors_in_words, "; "))
+    said = Sentence("{name} {errors}", name=column, errors=join_sentences(errors_in_words, "; "))
     return Fact("Error of sums", said, note=note)
 
 

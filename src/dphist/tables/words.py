@@ -7,7 +7,7 @@ from dphist.document.small_counts import is_below, write_below
 from dphist.document.unit_words import Counted, neighbors_in_words
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.as_text import plain, up
-from dphist.sentence import Sentence, joined, many
+from dphist.sentence import Sentence, join_sentences, many
 from dphist.tables.discovery import LabelSearch
 from dphist.tables.impossible import Impossible
 from dphist.tables.keys import Key, Keys, Names
@@ -59,7 +59,7 @@ def say_neighbors(mechanism: Tables, unit: PrivacyUnit) -> Sentence:
     """State which data are neighbors where rows of a unit differ on a key."""
     whole = neighbors_in_words(mechanism.max_rows, unit)
     own = "For each value of {name} one {record} of each counts at most."
-    return joined([whole, Sentence(own, name=mechanism.one_row_per)])
+    return join_sentences([whole, Sentence(own, name=mechanism.one_row_per)])
 
 
 def half_of_interval(reach: Reach) -> str:

@@ -13,7 +13,7 @@ import dphist as dh
 from dphist import noise
 from dphist.document.audited import AuditedClass, Auditing, Pair, Setup, Statement
 from dphist.errors import ParameterError
-from dphist.lab.auditing.named import everything, mechanisms, named
+from dphist.lab.auditing.named import everything, make_named, mechanisms
 from dphist.lab.auditing.outcome import list_features, watch_run
 from dphist.lab.auditing.subject import find_variants, make_pairs
 from dphist.release import kind_names
@@ -137,7 +137,7 @@ def test_its_mechanisms_have_names_after_those_of_dphist() -> None:
     assert list(mechanisms())[-2:] == ["RegionalProfiles", "NoisyTotal"]
     assert {"NoisyTotal", "NoisyTotal of few"} < set(everything())
     with pytest.raises(ParameterError, match="RegionalProfiles, NoisyTotal, or package"):
-        named("Scan", epsilon=1, delta=None, parameters={})
+        make_named("Scan", epsilon=1, delta=None, parameters={})
 
 
 def test_a_kind_says_how_its_mechanisms_run_and_what_is_not_replayed() -> None:

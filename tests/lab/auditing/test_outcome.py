@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dphist as dh
-from dphist.lab.auditing.named import mechanisms, named
+from dphist.lab.auditing.named import make_named, mechanisms
 from dphist.lab.auditing.outcome import capture_run, describe_outcome, list_features, watch_run
 from dphist.lab.auditing.subject import make_pairs, make_subject
 
@@ -18,7 +18,7 @@ from dphist.lab.auditing.subject import make_pairs, make_subject
 def test_released_numbers_are_compared(name: str) -> None:
     """Of data with large counts, numbers that vary from run to run are among the features."""
     epsilon = 8 if name == "ContinualMechanism" else "1/4"  # above a threshold after few events
-    mechanism = named(name, epsilon=epsilon, delta=None, parameters={})
+    mechanism = make_named(name, epsilon=epsilon, delta=None, parameters={})
     run = make_subject(mechanism).run
     data = [pair.other for pair in make_pairs(mechanism) if "2**62" not in pair.name][-1]
     # The top list has another length in one run of twenty, and no other number that varies.

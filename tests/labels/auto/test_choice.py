@@ -12,8 +12,8 @@ from dphist.labels.auto.choice import (
     Look,
     TriedCap,
     choose_cap,
+    compute_expected_squares,
     expect_errors,
-    expected_squares,
     fit_counts,
     threshold_at,
 )
@@ -85,7 +85,7 @@ def test_expected_squares_are_those_of_trials() -> None:
     scale, threshold = 12.0, 61.0
     noisy = kept + np.random.default_rng(2).normal(0, scale, (200_000, 4))
     off = (np.where(noisy > threshold, noisy, 0) - counts) ** 2
-    found = expected_squares(counts, kept, scale, threshold)
+    found = compute_expected_squares(counts, kept, scale, threshold)
     assert np.abs(found - off.mean(axis=0)) == pytest.approx(0, abs=6 * off.std() / 200_000**0.5)
 
 

@@ -223,7 +223,7 @@ def test_a_file_that_was_replaced_while_in_use_is_noticed(path: Path, tmp_path: 
 
 def takes_notes(path: Path) -> bool:
     with path.open("rb") as file:
-        return identity.noted_commits(file.fileno()) > 0
+        return identity.read_noted_commits(file.fileno()) > 0
 
 
 def test_an_older_content_written_back_is_refused(path: Path) -> None:

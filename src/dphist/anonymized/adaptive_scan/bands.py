@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from dphist.anonymized.adaptive_scan.blocks import block_heights, chance_of_falls
-from dphist.anonymized.adaptive_scan.decoding import decode_curve, kept_heights
+from dphist.anonymized.adaptive_scan.decoding import compute_kept_heights, decode_curve
 from dphist.anonymized.adaptive_scan.refining import Refined
 from dphist.anonymized.adaptive_scan.trend import Roughness, noise_variance, of_columns
 from dphist.anonymized.band import curve_bounds
@@ -32,12 +32,12 @@ def bound_scans(
     # At most as many rows reach beyond the last column as it is high.
     rows_up_to = np.minimum(row_ends[1:], high[-1])
     return (
-        _joined(ends, np.maximum(low, surely), row_ends[1:], short),
-        _joined(ends, high, rows_up_to, long),
+        _join(ends, np.maximum(low, surely), row_ends[1:], short),
+        _join(ends, high, rows_up_to, long),
     )
 
 
-def _joined(
+def _join(
     ends: IntArray, heights: IntArray, row_ends: IntArray, lengths: IntArray
 ) -> AnonymizedHistogram:
     """Return the diagram with these columns and, right of them, rows of these lengths."""
@@ -139,7 +139,7 @@ def heights_and_deviations(
     """Return the mean height of each block, and the curve's standard deviation in it; (k,)."""
     widths = np.diff(ends).astype(np.float64)
     own = noise_variance(epsilon) / widths**2
-    heights = kept_heights(ends, counts, epsilon, roughness)
+    heights = compute_kept_heights(ends, counts, epsilon, roughness)
     kept = len(heights)
     if kept < 2:
         return block_heights(ends, counts), np.sqrt(own)

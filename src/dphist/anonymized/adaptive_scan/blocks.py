@@ -63,7 +63,7 @@ def smooth_heights(
     chance = chance + np.maximum(off - _STEP**2 * (seen + chance), 0)
     variances = np.full(len(counts), noise)
     steadied = _most_likely(widths, counts, variances, falls, chance)
-    variances = _weighed(noise, counts - widths * steadied)
+    variances = _weigh_counts(noise, counts - widths * steadied)
     steadied = _most_likely(widths, counts, variances, falls, chance)
     return np.maximum(isotonic_decreasing(steadied, widths), 0)
 
@@ -98,7 +98,7 @@ def chance_of_falls(
     return np.asarray(by_chance + (_KNOWN_TO * falls) ** 2 + (_FLOOR / (epsilon * gaps)) ** 2)
 
 
-def _weighed(noise: float, off: FloatArray) -> FloatArray:
+def _weigh_counts(noise: float, off: FloatArray) -> FloatArray:
     """Return the variance of each count, given its deviation `off` from the expected value."""
     return np.asarray(_USUAL * np.maximum(noise, np.abs(off) * math.sqrt(noise)))
 
@@ -194,7 +194,7 @@ def bends(ends: IntArray, heights: FloatArray, edges: FloatArray) -> Bends:
     )
 
 
-def turned(
+def average_turned(
     position: FloatArray, width: FloatArray, left: FloatArray, right: FloatArray, late: FloatArray
 ) -> FloatArray:
     """Return the mean height of unit cells at `position` in blocks that are level, then fall.
@@ -202,11 +202,11 @@ def turned(
     The last `late` of `width` falls; the height changes from `left` to `right`.
     """
 
-    def lost(x: FloatArray) -> FloatArray:
+    def compute_lost(x: FloatArray) -> FloatArray:
         into = np.maximum(x - (width - late), 0)
         return np.asarray((left - right) * into**2 / (2 * np.maximum(late, 1e-9)))
 
-    return np.asarray(left - (lost(position + 1) - lost(position)))
+    return np.asarray(left - (compute_lost(position + 1) - compute_lost(position)))
 
 
 # A block is a step if the curve falls at least this many times as steeply there as on both sides,

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dphist.anonymized.adaptive_scan.blocks import (
+    average_turned,
     bends,
     edge_heights,
     smooth_heights,
     steps,
-    turned,
 )
-from dphist.anonymized.adaptive_scan.refining import Refined, Scanned, refined
+from dphist.anonymized.adaptive_scan.refining import Refined, Scanned, refine_curve
 from dphist.anonymized.adaptive_scan.scan import Scan
 from dphist.anonymized.adaptive_scan.trend import Roughness, of_columns
 from dphist.anonymized.band import from_rows_and_columns
@@ -74,7 +74,7 @@ def decode_curve(
     base : for rows, where they begin: with `base` added they are counts. Where counts are even
         more often than chance allows, a value about halfway between two becomes the even one.
     """
-    heights = kept_heights(ends, counts, epsilon, roughness)
+    heights = compute_kept_heights(ends, counts, epsilon, roughness)
     curve, kept = np.zeros(length, np.int64), len(heights)
     if kept == 0:
         return Decoded(curve, None, np.zeros(0))
@@ -88,7 +88,7 @@ def decode_curve(
     if second is not None:
         n = len(second.values)
         change = second.values - first[:n]
-        smoothed = smoothed_away(ends, change, turns, epsilon)
+        smoothed = find_smoothed_away(ends, change, turns, epsilon)
         trust = np.where(smoothed, 0.0, trust_at(epsilon))
         first[:n] += _SECOND * trust * change
     falling = np.maximum(isotonic_decreasing(first), 0)
@@ -100,7 +100,7 @@ def decode_curve(
     return Decoded(curve, second, trust)
 
 
-def smoothed_away(
+def find_smoothed_away(
     ends: IntArray, change: FloatArray, turns: BoolArray, epsilon: float
 ) -> BoolArray:
     """Return where the second decoding, whose slopes are smooth, lost a corner; (n,) bool.
@@ -158,7 +158,7 @@ def _second(
     if blocks < 1:
         return None
     curve = np.append(first, 0.0)[: int(ends[blocks]) + 1]
-    return refined(Scanned(ends[: blocks + 1], counts[:blocks], epsilon, roughness, curve))
+    return refine_curve(Scanned(ends[: blocks + 1], counts[:blocks], epsilon, roughness, curve))
 
 
 def without_tail(counts: IntArray, epsilon: float) -> int:
@@ -167,7 +167,7 @@ def without_tail(counts: IntArray, epsilon: float) -> int:
     return int(np.argmax(np.append(0.0, gain)))
 
 
-def kept_heights(
+def compute_kept_heights(
     ends: IntArray, counts: IntArray, epsilon: float, roughness: Roughness
 ) -> FloatArray:
     """Return the mean heights of the blocks, non-increasing; 0 for blocks not kept."""
@@ -183,7 +183,7 @@ def rows_expected(columns: Scan) -> int:
     gone on if there were more than four times as many as columns.
     """
     ends, counts = np.array(columns.ends), np.array(columns.counts)
-    heights = kept_heights(ends, counts, columns.epsilon, of_columns)
+    heights = compute_kept_heights(ends, counts, columns.epsilon, of_columns)
     last = round(heights[-1]) if len(heights) else 0
     return max(1, min(last, 4 * columns.position))
 
@@ -226,14 +226,14 @@ def inside_blocks(
     # Mirrored, a block that falls and then is level is one that is level and then rises.
     back = widths[block] - 1 - inside
     upper, lower = edges[block], edges[block + 1]
-    at_end = turned(inside, widths[block], upper, lower, late[block])
-    at_start = turned(back, widths[block], lower, upper, early[block])
+    at_end = average_turned(inside, widths[block], upper, lower, late[block])
+    at_start = average_turned(back, widths[block], lower, upper, early[block])
     turning = np.where(np.isnan(at_end), at_start, at_end)
     smooth = np.where(np.isnan(turning), smooth, turning)
     return np.where(np.isnan(before), smooth, stepped), turns
 
 
-def joined(columns: IntArray, rows: IntArray) -> AnonymizedHistogram:
+def join_curves(columns: IntArray, rows: IntArray) -> AnonymizedHistogram:
     """Return the histogram with these columns and, right of them all, rows of these lengths."""
     rows = rows[rows > 0]
     # A row reaches beyond the columns' end, less the columns that are not so high.
@@ -241,7 +241,7 @@ def joined(columns: IntArray, rows: IntArray) -> AnonymizedHistogram:
     return from_rows_and_columns(rows + len(columns) - lower, np.maximum(columns - len(rows), 0))
 
 
-def agreeing(columns: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+def make_agree(columns: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Return both curves with no more rows than the last column is high, with fewest changes.
 
     Columns and rows are decoded apart, but each row passes through all columns. Where there are

@@ -10,11 +10,11 @@ import numpy as np
 
 from dphist.anonymized.adaptive_scan.bands import bound_scans, curve_between
 from dphist.anonymized.adaptive_scan.decoding import (
-    agreeing,
+    compute_kept_heights,
     decode_curve,
-    joined,
-    kept_heights,
+    join_curves,
     level_start,
+    make_agree,
 )
 from dphist.anonymized.adaptive_scan.trend import of_columns, of_rows
 from dphist.anonymized.band import ALL_LABELS, Band, holding
@@ -106,8 +106,8 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         row_ends, row_counts = noisy["row_ends"], noisy["rows"]
         length = int(row_ends[_reaching(row_ends, row_counts, epsilon)])
         rows = decode_curve(row_ends, row_counts, epsilon, of_rows, length, base=width).curve
-        columns, rows = agreeing(columns, rows)
-        return joined(level_start(columns, rows, epsilon), rows)
+        columns, rows = make_agree(columns, rows)
+        return join_curves(level_start(columns, rows, epsilon), rows)
 
     def draws_on(self, public: Diagram) -> int:
         """Return about how many draws of noise a release of such a profile takes."""
@@ -120,7 +120,7 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         (`docs/understand/proofs/adaptive_scan.md`, Lemma 4), and are widened where the decoding
         leaves them.
         """
-        missed, noisy = self._missed(release, level), release.noisy
+        missed, noisy = self._compute_miss_chance(release, level), release.noisy
         draws = len(noisy["columns"]) + len(noisy["rows"])
         t = geometric_stopped_bound(self.cell_epsilon, draws, missed)
         return Band(*holding(*bound_scans(noisy, t), release.value), level, ALL_LABELS)
@@ -132,12 +132,12 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         far it is off at each rank (`docs/understand/adaptive-scan.md#error-bars` has measured
         coverage).
         """
-        z = NormalDist().inv_cdf(1 - self._missed(release, level) / 2)
+        z = NormalDist().inv_cdf(1 - self._compute_miss_chance(release, level) / 2)
         noisy, epsilon = release.noisy, float(self.cell_epsilon)
         columns = curve_between(noisy["column_ends"], noisy["columns"], epsilon, of_columns, z)
         rows = curve_between(noisy["row_ends"], noisy["rows"], epsilon, of_rows, z)
         width = int(noisy["column_ends"][-1])
-        low, high = (joined(*curves) for curves in zip(_to(width, columns), rows, strict=True))
+        low, high = (join_curves(*curves) for curves in zip(_to(width, columns), rows, strict=True))
         return Band(*holding(low, high, release.value), level, "each point by itself")
 
     def standard_error_of_total(self, release: Release) -> float:
@@ -163,7 +163,7 @@ def _to(width: int, curves: tuple[IntArray, IntArray]) -> list[IntArray]:
 
 def _reaching(ends: IntArray, counts: IntArray, epsilon: float) -> int:
     """Return which block of rows to look into last: two after the last that holds whole rows."""
-    heights = kept_heights(ends, counts, epsilon, of_rows)
+    heights = compute_kept_heights(ends, counts, epsilon, of_rows)
     some = np.flatnonzero(heights >= 0.5)
     return min(len(heights), int(some[-1]) + 2 if len(some) else 1)
 

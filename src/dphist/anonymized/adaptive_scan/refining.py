@@ -302,7 +302,7 @@ class Refined:
     drift: FloatArray
 
 
-def refined(scanned: Scanned) -> Refined | None:
+def refine_curve(scanned: Scanned) -> Refined | None:
     """Return the most likely curve; None if there are too few blocks, or no digits left."""
     if len(scanned.counts) < fewest_blocks(scanned.epsilon):
         return None

@@ -90,8 +90,8 @@ def bound_split(
     beyond = int(longest[-1]) if len(longest) else most
     long_rows = np.append(longest[:maybe], np.full(max(maybe - len(longest), 0), beyond))
     return (
-        _joined(low, np.maximum(lengths[:surely] - t, start + 1)),
-        _joined(high, np.maximum(long_rows[: int(high[-1])], start)),
+        _join(low, np.maximum(lengths[:surely] - t, start + 1)),
+        _join(high, np.maximum(long_rows[: int(high[-1])], start)),
     )
 
 
@@ -108,7 +108,7 @@ def bound_blocks(ends: IntArray, cells: IntArray, t: int, most: int) -> Bounds:
     return lower, upper
 
 
-def _joined(heights: IntArray, rows: IntArray) -> AnonymizedHistogram:
+def _join(heights: IntArray, rows: IntArray) -> AnonymizedHistogram:
     """Return the diagram of these columns and of first rows that reach beyond the last one."""
     start = len(heights)
     how_many = heights - np.append(heights[1:], len(rows))

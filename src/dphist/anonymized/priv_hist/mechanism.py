@@ -155,7 +155,7 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
         (`docs/understand/proofs/priv_hist.md`, Lemmas 5 and 6), and are widened where the
         published decoding leaves them.
         """
-        missed = self._missed(release, level, 0.998) - _MISSED
+        missed = self._compute_miss_chance(release, level, 0.998) - _MISSED
         total = release.total or 0
         most = total + geometric_upper_bound(self.total_epsilon, _MISSED)
         noisy = release.noisy

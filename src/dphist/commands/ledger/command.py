@@ -9,7 +9,7 @@ from typing import Any
 
 from dphist.commands.described import with_dataset
 from dphist.commands.ledger.options import LEDGER, PLACE, SIGNING, find_place, find_signing_key
-from dphist.commands.ledger.payment import keep_records_silent, left_text, open_ledger
+from dphist.commands.ledger.payment import format_left, keep_records_silent, open_ledger
 from dphist.commands.ledger.plan import PLAN
 from dphist.commands.options import JSON, OVERWRITE, UsageError, argument, spreadsheet_safe
 from dphist.commands.presentation import read_unit
@@ -101,7 +101,7 @@ def _allow(options: argparse.Namespace) -> None:
         balance = ledger.balance(options.account, by=options.by)
     each = EACH_MONTH if balance.period else ""
     of, now = f"{balance.budget}{each} of {balance.account!r}", " now" if balance.period else ""
-    say(f"{options.by!r} may spend {of}; {left_text(balance)} is left{now}.")
+    say(f"{options.by!r} may spend {of}; {format_left(balance)} is left{now}.")
 
 
 def _log(options: argparse.Namespace) -> None:

@@ -95,7 +95,7 @@ def find_place_to_pay(options: argparse.Namespace) -> str | None:
     if options.reserve and options.dry_run:
         raise UsageError("--reserve and --dry-run do not go together: leave one of them out")
     options.ledger = place
-    return existing(place)
+    return check_exists(place)
 
 
 def find_place(options: argparse.Namespace) -> str:
@@ -114,7 +114,7 @@ def find_place(options: argparse.Namespace) -> str:
     return place
 
 
-def existing(place: str) -> str:
+def check_exists(place: str) -> str:
     """Return the place of a ledger; UsageError if it is a file that is not there."""
     if not is_address(place) and not Path(place).exists():
         raise UsageError(f"there is no ledger at {place}; 'dphist ledger create' makes one")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dphist import signals
-from dphist.commands.ledger.options import Protected, existing, find_place, find_signing_key
+from dphist.commands.ledger.options import Protected, check_exists, find_place, find_signing_key
 from dphist.commands.presentation import get_named_unit, get_unit_name, read_presentation
 from dphist.commands.printing import say
 from dphist.document.totals import guarantee_json
@@ -21,16 +21,16 @@ from dphist.ledger.book import admits, count_releases
 from dphist.ledger.charging import (
     Largest,
     Price,
+    describe_left,
     ends_epsilons,
     fitting_in_words,
     largest_fitting,
-    left_in_words,
     readable_down,
 )
 from dphist.ledger.entries import canonical
 from dphist.ledger.payments import UnfinishedError
 from dphist.ledger.units import DataUnit
-from dphist.ledger.words import ONLY_RHO, left_json
+from dphist.ledger.words import ONLY_RHO, format_left_json
 from dphist.release.presentation import WORDS
 from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
@@ -42,7 +42,7 @@ def open_ledger(
     """Open the ledger at a place, or without one the ledger that a command is about."""
     keep_records_silent()
     signing_key = find_signing_key(options) if hasattr(options, "signing_key") else None
-    found = existing(find_place(options)) if place is None else place
+    found = check_exists(find_place(options)) if place is None else place
     return Ledger.open(found, moved=moved, signing_key=signing_key)
 
 
@@ -100,7 +100,7 @@ class Part:
             charged = f"{self.whose} would be charged {self.price.guarantee}, for {account.unit}"
             lines.append(f"Ledger {ledger!r}: {charged}.")
         if self.fits:
-            left = f"{left_text(self.after)} left of {budget}"
+            left = f"{format_left(self.after)} left of {budget}"
             lines.append(f"It fits: {self.whose} would have {left}.")
             lines += [ONLY_RHO] if self.ends_epsilons else []
             more = count_releases(account, budget, self.after.totals, self.price.cost)
@@ -108,7 +108,7 @@ class Part:
         elif account.closed:
             lines.append(f"It would be refused: {self.whose} is closed.")
         else:
-            left = f"{left_text(self.balance)} left of {budget}"
+            left = f"{format_left(self.balance)} left of {budget}"
             largest = self._find_largest(mechanism)
             fitting = fitting_in_words(largest, budget, self.price.cost)
             lines.append(f"It would be refused: {self.whose} has {left}; {fitting}.")
@@ -124,8 +124,8 @@ class Part:
             "cost": guarantee_json(self.price.guarantee),
             "fits": self.fits,
             "ends_epsilons": self.ends_epsilons,
-            "left": left_json(budget, totals),
-            "left_after": left_json(budget, self.after.totals) if self.fits else None,
+            "left": format_left_json(budget, totals),
+            "left_after": format_left_json(budget, self.after.totals) if self.fits else None,
             "largest": None if largest is None else readable_down(largest.number),
             "largest_of": None if largest is None else largest.name,
             "releases_left": count_releases(self.price.account, budget, totals, self.price.cost),
@@ -166,9 +166,9 @@ def quote_price(
     return [*lines, *([known] if known else [])], {"ledger": said}
 
 
-def left_text(balance: Balance) -> str:
+def format_left(balance: Balance) -> str:
     """Return what is left in words."""
-    return left_in_words(balance.budget, balance.totals)
+    return describe_left(balance.budget, balance.totals)
 
 
 def _describe_key(ledger: Ledger, key: str | None) -> tuple[str, bool]:
@@ -330,7 +330,7 @@ def _tell_payment(
         lines.append(f"From now on, {room}.")
     for name in options.account or [None]:
         balance = ledger.balance(name)
-        lines.append(f"Left in {balance.account!r}: {left_text(balance)}, of {balance.budget}.")
+        lines.append(f"Left in {balance.account!r}: {format_left(balance)}, of {balance.budget}.")
     return lines
 
 

@@ -204,7 +204,7 @@ def _make_mechanism(options: argparse.Namespace) -> ContinualMechanism:
     if horizon is None and options.readings is None:
         needed = "{horizon} needs {readings}: how often the stream is read at most"
         raise UsageError(phrase(needed, horizon=None))
-    given = {"horizon": horizon, **_given(options)}
+    given = {"horizon": horizon, **_read_given(options)}
     delta: Any = 0
     if _is_pure(options):
         given["method"] = "laplace"
@@ -231,7 +231,7 @@ def _is_pure(options: argparse.Namespace) -> bool:
     return zero
 
 
-def _given(options: argparse.Namespace) -> dict[str, Any]:
+def _read_given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given beside the cost and the horizon."""
     given = read_given(options, _MECHANISM, ContinualMechanism)
     if options.known_labels is not None:
@@ -246,7 +246,7 @@ def _check_same(mechanism: ContinualMechanism, options: argparse.Namespace) -> N
         if held is not None and held > most:
             less = f"must be at most {most}, as {options.dataset_file} says, and is {held} in "
             raise ParameterError(name, f"{less}{options.state}", "begin another stream")
-    for name, value in _given(options).items():
+    for name, value in _read_given(options).items():
         if name in getattr(options, "filled", ()):
             continue
         if name == "labels":

@@ -47,7 +47,7 @@ def write_outputs(
         for kind, path in paths.items():
             staged.write(path, make_content(release, kind, options), replace=path in replaced)
         # A stream may run for days: what was there when it began may be another's now.
-        strange = [] if options.overwrite else _strange(stream, options, replaced)
+        strange = [] if options.overwrite else _list_strange(stream, options, replaced)
         if strange:
             raise OutputFileError(
                 f"{', '.join(strange)} changed meanwhile, and is not known to be of this stream "
@@ -71,13 +71,13 @@ def find_replaceable(stream: ContinualHistogram, options: argparse.Namespace) ->
     if options.overwrite:
         return paths
     there = find_in_the_way(options)
-    strange = _strange(stream, options, there)
+    strange = _list_strange(stream, options, there)
     if strange:
         raise UsageError(f"{describe_existing(strange)}: it is not known to be of this stream")
     return there
 
 
-def _strange(
+def _list_strange(
     stream: ContinualHistogram, options: argparse.Namespace, paths: Collection[str]
 ) -> list[str]:
     """Return those of some outputs that are there and not known to be of this stream."""

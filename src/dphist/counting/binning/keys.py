@@ -107,7 +107,7 @@ def count_cells(
         celling.check()
         if weights is not None:
             weights.check()
-    return _sorted(*found, grid, wanted)
+    return _sort_cells(*found, grid, wanted)
 
 
 def _with_cells(batches: Batches, celling: Celling, roles: Sequence[str]) -> Batches:
@@ -150,7 +150,7 @@ def _add(
     return cells, counts
 
 
-def _sorted(
+def _sort_cells(
     cells: AnyArray, counts: IntArray, grid: KeyGrid, wanted: Sequence[Wanted]
 ) -> tuple[IntArray, IntArray]:
     """Return the cells with records, ascending; refuse what no engine can have counted."""

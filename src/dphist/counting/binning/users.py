@@ -252,13 +252,13 @@ def _count_here(
     # Not the connection that reads the file: a connection runs one query at a time.
     connection = open_private_connection(stack, large=True)
 
-    def opened() -> DuckRows:
+    def open_rows() -> DuckRows:
         return stream_rows(connection, batches, source.wall)
 
     def run(call: Any) -> Any:
         return interruptible(connection, lambda: source.run(call))
 
-    found = count_rows(opened, run)
+    found = count_rows(open_rows, run)
     raise_unreadable(grid, slotting)
     return found
 
@@ -280,7 +280,7 @@ def _count_held(
         number = problem_number([user], user.role, Problem.MISSING)
         raise_problem(number, [user], source.wall.problem, missing=MISSING_USERS)
 
-    def counted() -> IntArray:
+    def count_slots() -> IntArray:
         slots = number_of_slots(grid)
         of_users = held.filter(known) if lacking else held
         counts = count_held(of_users, slots, most, key or draw_key(), connection)
@@ -289,7 +289,7 @@ def _count_held(
             counts = counts + np.bincount(alone.to_numpy(), minlength=slots)
         return counts
 
-    counts = interruptible(connection, lambda: source.wall(counted))
+    counts = interruptible(connection, lambda: source.wall(count_slots))
     return np.arange(len(counts)), counts
 
 

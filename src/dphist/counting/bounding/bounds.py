@@ -249,7 +249,7 @@ def draw_key() -> str:
 
 def check_rows(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds) -> Rows:
     """From the caller's rows to (who, term, amount, problem); see the two steps below."""
-    return blank_problems(mark_problems(rows, wanted, bounds), bounds)
+    return select_marked(mark_problems(rows, wanted, bounds), bounds)
 
 
 def mark_problems(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds, *values: str) -> Rows:
@@ -277,7 +277,7 @@ def mark_problems(rows: Rows, wanted: Sequence[Wanted], bounds: Bounds, *values:
     )
 
 
-def blank_problems(rows: Rows, bounds: Bounds, *values: str) -> Rows:
+def select_marked(rows: Rows, bounds: Bounds, *values: str) -> Rows:
     """Return marked rows as (who, term, amount, problem, values), no amount above `max_count`.
 
     A row with a problem loses its user, label and amount; it only reports the problem. All other
@@ -311,7 +311,7 @@ def bound_labels(
     """
     if users and bounds.max_count == 1 and bounds.null_users != "separate":
         return _bound_sets(rows, bounds, key)
-    rows = blank_problems(rows, bounds)
+    rows = select_marked(rows, bounds)
     if users:
         rows = bound_users(rows, bounds, key)
     records = format_clamped_sum(rows, str(LARGEST), "records")
@@ -338,7 +338,7 @@ def _bound_sets(rows: Rows, bounds: Bounds, key: str) -> tuple[Rows | pa.Table, 
     some, starts = "amount > 0 OR problem > 0", np.array(bounds.users_by_labels, np.int64)
     if bounds.max_labels is not None and isinstance(rows, DuckRows) and rows.is_few:
         return bound_few(rows.where(some), key, bounds.max_labels, starts)
-    rows = blank_problems(rows, bounds).where(some).project("who", "term", "problem")
+    rows = select_marked(rows, bounds).where(some).project("who", "term", "problem")
     if bounds.max_labels is not None and isinstance(rows, DuckRows):
         rows = hold_pairs(rows)
         bounded = bound_in_arrays(rows, key, bounds.max_labels, starts)
@@ -392,7 +392,7 @@ _OWN = "count(*) OVER (PARTITION BY who) AS own_labels"
 def bound_records(rows: Rows, max_records: int, key: str, among: str = "who") -> Rows:
     """From (who, term, ..., problem) to the rows kept: at most `max_records` of each in `among`."""
     # Rows of one user and label are equal, so the order of their turns does not matter.
-    turns = rows.gathered("who").project(
+    turns = rows.gather("who").project(
         "who",
         "term",
         "problem",
@@ -417,7 +417,7 @@ def _rank(
     very unlikely; rows with equal hashes all get the largest of their places. So the rows with a
     place of at most k do not depend on any order of rows, and there are at most k of them.
     """
-    hashed = rows.hashed(key, turn)
+    hashed = rows.hash_columns(key, turn)
     rows = rows.project("who", "term", "problem", *others, f"{hashed} AS mixed")
     place = (
         f"count(*) OVER (PARTITION BY {among} ORDER BY mixed "

@@ -20,7 +20,6 @@ from dphist.counting.bounding.bounds import (
     WORST,
     Bounds,
     Cut,
-    blank_problems,
     bound_labels,
     bound_records,
     check_rows,
@@ -30,6 +29,7 @@ from dphist.counting.bounding.bounds import (
     format_clamped_sum,
     mark_problems,
     raise_problem,
+    select_marked,
 )
 from dphist.counting.bounding.kept import count_marked
 from dphist.counting.bounding.other_labels import open_rows
@@ -87,13 +87,13 @@ def count_labels(
     """
     wanted, salt = describe_columns(names, cut=bounds.cut), key or draw_key()
 
-    def bounded(rows: Rows) -> tuple[Rows | pa.Table, IntArray | None]:
+    def bound_rows(rows: Rows) -> tuple[Rows | pa.Table, IntArray | None]:
         return bound_labels(mark_problems(rows, wanted, bounds), "user" in names, bounds, salt)
 
     store, users = _hold_checked(
         frame,
         wanted,
-        bounded,
+        bound_rows,
         bounds.cut,
         users="user" in names and bounds.null_users != "separate",
         summed=columns_of_users(bounds),
@@ -185,7 +185,7 @@ def _hold_checked(
         return store.settle(stack.pop_all()), sums
 
 
-def bounded_pairs(
+def bound_pairs(
     frame: object,
     names: Mapping[str, str],
     bounds: Bounds,
@@ -231,10 +231,10 @@ def bounded_pairs(
         )
         rows, kind, salt = source.rows(), source.kinds["term"], key or draw_key()
 
-        def kept() -> tuple[pa.Table | Sets | None, int]:
+        def keep_sets() -> tuple[pa.Table | Sets | None, int]:
             return hold_sets(check_rows(rows, wanted, bounds), "user" in names, own, salt, kind)
 
-        found, worst = source.run(kept)
+        found, worst = source.run(keep_sets)
     raise_problem(
         worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
     )
@@ -285,7 +285,7 @@ def count_bounded_records(
                 alone = null_users == "separate"
                 counts, worst = count_marked(marked, most, salt, alone=alone)
                 return _with_prevalences(counts), worst
-            kept = bound_records(blank_problems(marked, bounds), most, salt)
+            kept = bound_records(select_marked(marked, bounds), most, salt)
             found = count_prevalences(kept.group(["term"], "count(*) AS records", WORST))
             pairs = found.fetch(["records", "prevalence", "problem"])
             return to_arrays([row[:2] for row in pairs]), max((row[2] for row in pairs), default=0)
@@ -404,12 +404,12 @@ def count_bounded_terms(
         bounds = Bounds(None, most if alone else LARGEST, null_users, cut=cut)
         marked = mark_problems(rows, wanted, bounds)
         if one_each is not None:
-            marked = keep_one_each(blank_problems(marked, bounds), one_each, salt)
+            marked = keep_one_each(select_marked(marked, bounds), one_each, salt)
         if isinstance(marked, DuckRows) and "amount" not in roles and terms is not None:
             apart = null_users == "separate"
             counts, worst = count_marked(marked, most, salt, terms, alone=apart)
             return np.arange(len(counts)), counts, worst
-        checked = blank_problems(marked, bounds)
+        checked = select_marked(marked, bounds)
         if "amount" not in roles:
             kept = bound_records(checked, most, salt).group(["term"], "count(*) AS records", WORST)
         else:

@@ -185,11 +185,11 @@ def make_half(half: int, *, integers: bool) -> Half:
     """Return what is hashed of numbers, which are integers or hashes, under half of a key."""
     word = np.uint64(half)
 
-    def keyed(numbers: AnyArray) -> WordArray:
+    def mix_with_key(numbers: AnyArray) -> WordArray:
         words = numbers.astype(np.uint64)
         return mix((mix(words) if integers else words) ^ word)
 
-    return keyed
+    return mix_with_key
 
 
 def _count(

@@ -189,14 +189,14 @@ def read_profile(frame: object, **reading: Unpack[Reading]) -> tuple[IntArray, I
         count_column("labels", "prevalence", "prevalence"),
     ]
 
-    def merged(rows: Rows) -> Rows:
+    def merge_rows(rows: Rows) -> Rows:
         checked = rows.project("amount", "labels", f"{problem_expression(wanted)} AS problem")
         # A count must fit into int64 before it becomes a key.
         amount = "CASE WHEN problem = 0 THEN CAST(amount AS BIGINT) ELSE 0 END AS amount"
         return sum_by(checked.project(amount, "labels", "problem"), "amount", "labels")
 
     columns = ["records", "amount", "problem"]
-    found = fetch_checked(frame, wanted, merged, columns, **reading)
+    found = fetch_checked(frame, wanted, merge_rows, columns, **reading)
     check_sums(found, "prevalence", "count")
     kept = [(row[1], row[0]) for row in found if row[0] != 0]
     if any(records == 0 for records, _ in kept):

@@ -50,7 +50,7 @@ def hold_sets(
                 return sets, worst
         checked = held.project("who", "term", "CAST(1 AS BIGINT) AS amount", "problem")
     bounded = bound_users(checked, bounds, key)
-    rank = bounded.hashed(key) if users else "0"
+    rank = bounded.hash_columns(key) if users else "0"
     bounded = bounded.project("who", "term", "amount", "problem", f"{rank} AS rank")
     pairs = bounded.to_arrow(["who", "term", "amount", "problem", "rank"])
     return pairs.drop_columns(["problem"]), pc.max(pairs["problem"]).as_py() or 0

@@ -30,7 +30,7 @@ def share_records(rows: Rows, most: int, key: str) -> Rows:
     rows = rows.project("who", "term", own, "problem")
     rows = rows.group(["who", "term"], format_clamped_sum(rows, str(LARGEST), "amount"), WORST)
     rows = rows.where("amount > 0 OR problem > 0")
-    rows = rows.project("who", "term", "amount", "problem", f"{rows.hashed(key)} AS mixed")
+    rows = rows.project("who", "term", "amount", "problem", f"{rows.hash_columns(key)} AS mixed")
     held = rows.project(
         "who", "term AS place", "amount", "problem", "mixed", f"CAST({_START} AS BIGINT) AS term"
     )
@@ -44,7 +44,7 @@ def share_records(rows: Rows, most: int, key: str) -> Rows:
         "place AS term",
         "amount",
         "problem",
-        f"{held.spun(held.hashed(key))} AS spun",
+        f"{held.spin(held.hash_columns(key))} AS spun",
         f"{held.wide(reached)} AS reached",
         f"{held.wide(f'least({total} OVER (PARTITION BY who), {LARGEST})')} AS whole",
     )

@@ -278,14 +278,14 @@ class SparkStore(Store):
     def find_rows(self, labels: pa.Array, *, sums: bool = False) -> pa.Table:
         """Return the rows of some labels."""
 
-        def found() -> Any:
+        def find_listed() -> Any:
             kinds = self._frame.select("label").schema
             text = pa.types.is_string(labels.type)
             wanted = pa.table({"label": labels.cast(pa.binary()) if text else labels})
             listed = self._frame.sparkSession.createDataFrame(wanted, kinds)
             return self._frame.join(listed, "label", "left_semi")
 
-        return self._table(found, self._columns(sums))
+        return self._table(find_listed, self._columns(sums))
 
     def _piece(self, piece: int, pieces: int) -> Any:
         if pieces == 1:
@@ -304,7 +304,7 @@ class SparkStore(Store):
     def _ask(self, ask: Callable[[], T]) -> T:
         """Return the answer of Spark to a query, without its messages; Ctrl-C cancels its jobs."""
         session = self._checkpoint.sparkSession
-        refuse_stopped(session, _stopped())
+        refuse_stopped(session, _make_stopped_error())
         return call_spark(session, lambda: redact_errors(ask, _engine_failure()))
 
 
@@ -312,7 +312,7 @@ def _to_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(list(batches), schema)
 
 
-def _stopped() -> DataError:
+def _make_stopped_error() -> DataError:
     return DataError(
         "the Spark session that holds the counted labels was stopped, so nothing was released: "
         "count them again in a session that runs"
@@ -361,7 +361,7 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
 
     Parameters
     ----------
-    pairs : columns who, term, amount, rank, as `bounded_pairs` returns them.
+    pairs : columns who, term, amount, rank, as `bound_pairs` returns them.
     kind : Arrow type of the labels; the engine may hold them as integers or bytes.
     """
     places, held = _encode(pairs["term"])

@@ -16,7 +16,6 @@ import pyarrow as pa
 from dphist.counting.bounding.bounds import (
     WORST,
     Bounds,
-    blank_problems,
     check_users,
     columns_of_users,
     draw_key,
@@ -24,6 +23,7 @@ from dphist.counting.bounding.bounds import (
     keep_labels,
     mark_problems,
     raise_problem,
+    select_marked,
 )
 from dphist.counting.bounding.contributions import MISSING_ROWS, describe_columns
 from dphist.counting.bounding.other_labels import Run, check_text, map_batches, open_rows
@@ -187,7 +187,7 @@ def _bound(
         f"WHEN who IS NULL THEN {each.clamp(role)} ELSE {role} END AS {role}"
         for role, each in roles.items()
     )
-    rows = blank_problems(marked, bounds, *values)
+    rows = select_marked(marked, bounds, *values)
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
     totals = (
         f"CAST(CASE WHEN who IS NULL THEN {_within(rows.total(role))} "

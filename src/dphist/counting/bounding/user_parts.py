@@ -49,7 +49,7 @@ class UserRows:
         return UserRows(self.users[places], self.terms[places], ranks)
 
     @staticmethod
-    def joined(parts: "list[UserRows]") -> "UserRows":
+    def join(parts: "list[UserRows]") -> "UserRows":
         """Return the rows of all parts."""
         ranks = [part.ranks for part in parts if part.ranks is not None]
         return UserRows(
@@ -94,12 +94,12 @@ class UserParts:
     def each(self, work: Callable[[UserRows], T], threads: int) -> list[T]:
         """Return what `work` makes of the rows of each part that has any. Parts are used up."""
 
-        def worked(own: list[UserRows]) -> T:
+        def work_on_pieces(own: list[UserRows]) -> T:
             pieces = own.copy()
             own.clear()
-            return work(UserRows.joined(pieces))
+            return work(UserRows.join(pieces))
 
-        return in_threads(worked, filter(None, self._parts), threads)
+        return in_threads(work_on_pieces, filter(None, self._parts), threads)
 
 
 def find_places(column: pa.ChunkedArray) -> tuple[WordArray, pa.Array]:
@@ -155,7 +155,7 @@ class PerhapsAbove:
         bits = min(max(rows.bit_length() - 2, _LEAST_BITS), _MOST_COUNTED_BITS)
         self._shift, self._mask = np.uint64(bits), np.uint64((1 << bits) - 1)
 
-        def counted(first: int) -> IntArray:
+        def count_bits(first: int) -> IntArray:
             counts: IntArray = np.zeros(1 << bits, np.int64)
             for own in users[first::pieces]:
                 for start in range(0, len(own), _BLOCK):
@@ -163,7 +163,7 @@ class PerhapsAbove:
             return counts
 
         pieces = max(min(threads, len(users), _MOST_THREADS), 1)
-        counts, *others = in_threads(counted, range(pieces), pieces)
+        counts, *others = in_threads(count_bits, range(pieces), pieces)
         for each in others:
             counts += each
         self._many: BoolArray = counts > most

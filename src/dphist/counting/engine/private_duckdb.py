@@ -62,7 +62,7 @@ def open_private_connection(
     """
     with exceptions_wait():  # DuckDB would turn a signal here into an error of its own
         folder = make_folder(stack) if spills else ""
-        database = _idle_database(folder) or _new_database(folder)
+        database = _take_idle_database(folder) or _new_database(folder)
         connection = database.cursor()
         process = os.getpid()
         stack.push(lambda kind, *_: _close(database, connection, kind, process))
@@ -94,7 +94,7 @@ def _new_database(folder: str) -> duckdb.DuckDBPyConnection:
     )
 
 
-def _idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
+def _take_idle_database(folder: str) -> duckdb.DuckDBPyConnection | None:
     """Return the idle database, if this process has one, for use with another folder."""
     with suppress(IndexError):
         process, database = _idle.pop()

@@ -44,7 +44,7 @@ class Rows(Protocol):
         Without aggregates, each combination that occurs becomes a row.
         """
 
-    def gathered(self, key: str) -> "Rows":
+    def gather(self, key: str) -> "Rows":
         """Return the same rows, those of equal `key` in one place.
 
         It changes the cost alone: groups and windows by `key`, also with further columns, then need
@@ -57,7 +57,7 @@ class Rows(Protocol):
     def total(self, column: str) -> str:
         """Return the expression of a sum of int64 that does not wrap."""
 
-    def hashed(self, key: str, turn: str | None = None) -> str:
+    def hash_columns(self, key: str, turn: str | None = None) -> str:
         """Return the expression of a hash, under a key of 32 hexadecimal digits, of who and term.
 
         If `turn` names a column of whole numbers, it is hashed as well.
@@ -72,7 +72,7 @@ class Rows(Protocol):
     def wide(self, expression: str) -> str:
         """Return the expression of a whole number in a type that holds up to 2**125."""
 
-    def spun(self, hashed: str) -> str:
+    def spin(self, hashed: str) -> str:
         """Return the expression of a whole number from 0 to 2**60 - 1 at least, of a hash."""
 
     def quotient(self, dividend: str, divisor: str) -> str:
@@ -158,7 +158,7 @@ class DuckRows:
         """Reduce groups of rows."""
         return self._then(", ".join([*keys, *aggregates]), f"GROUP BY {', '.join(keys)}")
 
-    def gathered(self, key: str) -> "DuckRows":
+    def gather(self, key: str) -> "DuckRows":
         """Return self."""
         return self
 
@@ -170,7 +170,7 @@ class DuckRows:
         """Return a sum, of 128 bits."""
         return f"sum({column})"
 
-    def hashed(self, key: str, turn: str | None = None) -> str:
+    def hash_columns(self, key: str, turn: str | None = None) -> str:
         """Return a hash of 64 bits.
 
         DuckDB's hash has no key, so the halves of the key are mixed in.
@@ -185,7 +185,7 @@ class DuckRows:
 
     def rank(self, key: str) -> str:
         """Return the hash, UBIGINT."""
-        return f"CAST({self.hashed(key)} AS UBIGINT)"
+        return f"CAST({self.hash_columns(key)} AS UBIGINT)"
 
     def format_number(self, name: str) -> tuple[str, bool]:
         """Return the expression of a number of 64 bits, a function of a column's value.
@@ -222,7 +222,7 @@ class DuckRows:
         """Return a number of 128 bits."""
         return f"CAST({expression} AS HUGEINT)"
 
-    def spun(self, hashed: str) -> str:
+    def spin(self, hashed: str) -> str:
         """Return the hash itself, a number of 64 bits."""
         return self.wide(hashed)
 
@@ -314,12 +314,12 @@ class SparkRows:
         """
         from pyspark.sql.functions import expr
 
-        frame = self.gathered(keys[0]).frame if len(keys) > 1 else self.frame
+        frame = self.gather(keys[0]).frame if len(keys) > 1 else self.frame
         if not aggregates:
             return SparkRows(frame.select(*keys).distinct())
         return SparkRows(frame.groupBy(*keys).agg(*map(expr, aggregates)))
 
-    def gathered(self, key: str) -> "SparkRows":
+    def gather(self, key: str) -> "SparkRows":
         """Send the rows to workers by `key` alone: one shuffle in place of one for each step."""
         return SparkRows(self.frame.repartition(key))
 
@@ -331,7 +331,7 @@ class SparkRows:
         """Return a sum, of 29 decimal digits."""
         return f"sum(CAST({column} AS DECIMAL(19, 0)))"
 
-    def hashed(self, key: str, turn: str | None = None) -> str:
+    def hash_columns(self, key: str, turn: str | None = None) -> str:
         """Return MD5 as hexadecimal digits: of the key, lengths in bytes, values, and turn."""
         kinds = dict(self.frame.dtypes)
         values = [format_bytes(name, kinds[name]) for name in ("who", "term")]
@@ -350,7 +350,7 @@ class SparkRows:
         """Return a number of 38 decimal digits."""
         return f"CAST({expression} AS DECIMAL(38, 0))"
 
-    def spun(self, hashed: str) -> str:
+    def spin(self, hashed: str) -> str:
         """Return the first 60 bits of the hash, which is written in hexadecimal digits."""
         return self.wide(f"conv(substring({hashed}, 1, 15), 16, 10)")
 

@@ -68,7 +68,7 @@ def _is_stopped(session: Any) -> bool:
     return java is None or bool(java.sc().isStopped())
 
 
-def measured_in_classic(context: Any, tag: str) -> Measured:
+def measure_in_classic(context: Any, tag: str) -> Measured:
     """Return the state of the jobs of a classic session that have a tag."""
     tracker = context.statusTracker()
     # PySpark's tracker knows groups alone, and the group is the caller's.
@@ -85,7 +85,7 @@ def measured_in_classic(context: Any, tag: str) -> Measured:
     )
 
 
-def measured_in_connect(stages: Sequence[Any]) -> Measured:
+def measure_in_connect(stages: Sequence[Any]) -> Measured:
     """Return the state of the stages that Spark Connect tells of, the first one first."""
     ordered = sorted(stages, key=lambda stage: stage.stage_id)
     begun = [place for place, stage in enumerate(ordered) if stage.num_completed_tasks]
@@ -166,7 +166,7 @@ def call_spark(session: Any, call: Callable[[], T], progress: Report | None = No
     thread = InheritableThread(
         partial(work, marked=True), session=session, name="dphist-spark", daemon=True
     )
-    with jobs.watched(thread, progress), exceptions_wait() as waiting:
+    with jobs.watch(thread, progress), exceptions_wait() as waiting:
         try:
             thread.start()
         except Exception:  # Spark has ended, which the call reports in our words
@@ -204,7 +204,7 @@ class _Jobs(ABC):
 
     @abstractmethod
     @contextmanager
-    def watched(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
+    def watch(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
         """Tell of the progress of the jobs of a thread while the block runs."""
 
 
@@ -220,9 +220,9 @@ class _ClassicJobs(_Jobs):
         self.session.sparkContext.cancelJobsWithTag(self.tag)
 
     @contextmanager
-    def watched(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
+    def watch(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
         with report_progress(
-            lambda: measured_in_classic(self.session.sparkContext, self.tag), progress
+            lambda: measure_in_classic(self.session.sparkContext, self.tag), progress
         ):
             yield
 
@@ -237,13 +237,13 @@ class _ConnectJobs(_Jobs):
         self.session.interruptTag(self.tag)
 
     @contextmanager
-    def watched(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
+    def watch(self, thread: threading.Thread, progress: Report | None) -> Iterator[None]:
         latest = Measured(-1.0)
 
         def handle(stages: Any, **_: Any) -> None:
             nonlocal latest
             if threading.current_thread() is thread:  # not another query of the session
-                measured = measured_in_connect(stages or ())
+                measured = measure_in_connect(stages or ())
                 if measured.total is not None:  # a second query of one call begins with no stage
                     latest = measured
 

@@ -47,11 +47,13 @@ def check_column(values: Any, column: Wanted, kind: pa.DataType | None = None) -
         raise unlike_schema(column.name)
     check_valid(values, column.name)
     if column.use is Use.TEXTS:
-        return redact_errors(lambda: to_text_lists(values, column.name), _undecodable(column.name))
+        return redact_errors(
+            lambda: to_text_lists(values, column.name), _make_undecodable_error(column.name)
+        )
     if column.use is Use.KEY:
-        return redact_errors(lambda: to_exact(decode(values)), _undecodable(column.name))
+        return redact_errors(lambda: to_exact(decode(values)), _make_undecodable_error(column.name))
     if column.use is Use.COUNT:
-        return redact_errors(lambda: decode(values), _undecodable(column.name))
+        return redact_errors(lambda: decode(values), _make_undecodable_error(column.name))
     return values
 
 
@@ -158,5 +160,5 @@ def to_text_lists(values: Any, name: str) -> Any:
     return pa.chunked_array([listed]) if isinstance(values, pa.ChunkedArray) else listed
 
 
-def _undecodable(name: str) -> DataError:
+def _make_undecodable_error(name: str) -> DataError:
     return DataError(f"column {name!r} could not be decoded by Arrow: cast it to its plain type")

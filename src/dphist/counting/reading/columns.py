@@ -113,7 +113,7 @@ def find_position(wanted: str, names: Sequence[Any], ignore_case: bool = False) 
         if name == wanted or (ignore_case and str(name).casefold() == wanted.casefold())
     ]
     if len(alike) > 1:
-        raise repeated_column(wanted)
+        raise make_repeated_column_error(wanted)
     return list(names).index(wanted)
 
 
@@ -122,7 +122,7 @@ def _plain(name: Any) -> Any:
     return name.item() if hasattr(name, "item") else name
 
 
-def repeated_column(wanted: str) -> ColumnError:
+def make_repeated_column_error(wanted: str) -> ColumnError:
     """Return the error for a name that two columns have."""
     return ColumnError(f"there is more than one column {wanted!r}: rename all but one")
 

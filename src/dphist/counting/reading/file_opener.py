@@ -77,7 +77,7 @@ class FileOpener:
             return self.open(path, kind, (), shown, several=False).names
         rows = redact_errors(
             lambda: self._read_rows(path, kind, (), shown),
-            _broken_copy(kind, shown),
+            _make_copy_error(kind, shown),
             out_of_room(f"reading {shown}"),
         )
         return list(rows.names)
@@ -112,7 +112,7 @@ class FileOpener:
         self, path: Path, kind: FileFormat, wanted: Sequence[Wanted], shown: str
     ) -> OpenedFile:
         """Open what is no text file, as a text file with the wanted columns."""
-        broken = _broken_copy(kind, shown)
+        broken = _make_copy_error(kind, shown)
         rows = partial(self._read_rows, path, kind, wanted, shown)
         return open_rows(self.connection, self._private, rows, wanted, shown, broken)
 
@@ -127,7 +127,7 @@ class FileOpener:
         return read_sqlite(path, given.table_name, given.query, wanted, shown)
 
 
-def _broken_copy(kind: FileFormat, shown: str) -> InputFileError:
+def _make_copy_error(kind: FileFormat, shown: str) -> InputFileError:
     return InputFileError(
         f"{shown} must be {kind.container.value}: it cannot be read as one to its end"
     )

@@ -184,7 +184,7 @@ def wrap(frame: object, failure: DphistError) -> AnyFrame:
     """Wrap `frame` with Narwhals; raise the error that matches the reason of a refusal."""
     kind = ""
 
-    def wrapped() -> AnyFrame | None:
+    def wrap_frame() -> AnyFrame | None:
         nonlocal kind
         try:
             return nw.from_native(nw.to_native(frame, pass_through=True))  # type: ignore[no-any-return]
@@ -192,7 +192,7 @@ def wrap(frame: object, failure: DphistError) -> AnyFrame:
             kind = type(error).__name__
         return None
 
-    found = redact_errors(wrapped, failure)
+    found = redact_errors(wrap_frame, failure)
     if found is not None:
         return found
     if kind == "TypeError":

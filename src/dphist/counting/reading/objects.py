@@ -52,7 +52,7 @@ def convert_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
     if column.use is Use.TEXTS:
         return _convert_lists(series, column)
     writers, kind = _WRITERS[column.use]
-    unfit = _unfit(column)
+    unfit = _make_unfit_error(column)
     values, missing = redact_errors(lambda: _present(series), unfit)
     chosen: dict[type[Any], Writer] = {}
     for each in set(map(type, values)):
@@ -61,10 +61,10 @@ def convert_objects(series: Any, column: Wanted) -> pa.ChunkedArray:
             raise unfit
         chosen[each] = writer
 
-    def written() -> pa.Array:
+    def write_array() -> pa.Array:
         return pa.array([chosen[type(value)](value) for value in values], kind)
 
-    found = redact_errors(written, _unreadable(column.name))
+    found = redact_errors(write_array, _unreadable(column.name))
     if missing.any():  # only the rows that have a value were converted
         places = np.cumsum(~missing) - 1
         found = found.take(pa.array(places, pa.int64(), mask=missing))
@@ -123,7 +123,7 @@ def _present(series: Any) -> tuple[list[Any], Any]:
     return series.to_numpy(dtype=object)[~missing].tolist(), missing
 
 
-def _unfit(column: Wanted) -> ColumnError:
+def _make_unfit_error(column: Wanted) -> ColumnError:
     """Return the error for an object of a type that the use of the column does not accept."""
     remedy = "cast it to text, or to a specific type, such as int64, datetime64 or an ArrowDtype"
     if column.only_text:

@@ -144,14 +144,14 @@ def stream_rows(connection: duckdb.DuckDBPyConnection, batches: Batches, wall: W
     """Return batches as rows of a private DuckDB, which has to read all of them."""
     read, number = 0, None
 
-    def passed() -> Batches:
+    def pass_batches() -> Batches:
         nonlocal read, number
         for batch in batches:
             read += len(batch)
             yield batch
         number = read
 
-    given = connection.from_arrow(make_reader(passed(), wall))
+    given = connection.from_arrow(make_reader(pass_batches(), wall))
     expected = ExpectedRows(lambda: number, frame_not_read(), repeatable=False)
     return DuckRows(connection, given, expected=expected)
 

@@ -122,7 +122,7 @@ def refuse_replaced(session: Any) -> None:
     DataError
         Which names them, or the SQL path.
     """
-    if found := replaced(session):
+    if found := list_replaced(session):
         raise DataError(
             f"Spark {session.version} would call your functions {', '.join(found)} in place of its "
             "own: register them under other names, in a new session"
@@ -135,7 +135,7 @@ def refuse_replaced(session: Any) -> None:
         )
 
 
-def replaced(session: Any) -> list[str]:
+def list_replaced(session: Any) -> list[str]:
     """Return the names of `USED` for which Spark would call temporary functions of others."""
     found = session.catalog.listFunctions(pattern="|".join(sorted(USED)))
     return sorted(

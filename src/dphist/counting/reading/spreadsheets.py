@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.counting.engine.redaction import redact_errors
-from dphist.counting.reading.columns import Wanted, repeated_column
+from dphist.counting.reading.columns import Wanted, make_repeated_column_error
 from dphist.counting.reading.fields import GivenRows, NumberedRows
 from dphist.counting.reading.sheet_form import check_sheet, find_sheets
 from dphist.errors import Argument, ColumnError, InputFileError, ParameterError, UnsupportedError
@@ -104,7 +104,7 @@ def _check_parts(parts: zipfile.ZipFile, shown: str) -> None:
 
 def _find_column(wanted: str, header: Sequence[Any], shown: str) -> int:
     if header.count(wanted) > 1:
-        raise repeated_column(wanted)
+        raise make_repeated_column_error(wanted)
     if wanted in header:
         return header.index(wanted)
     raise ColumnError(

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from dphist.counting.engine.redaction import redact_errors
-from dphist.counting.reading.columns import Use, Wanted, repeated_column
+from dphist.counting.reading.columns import Use, Wanted, make_repeated_column_error
 from dphist.counting.reading.file_format import FileFormat, OpenedFile
 from dphist.counting.reading.records import LONGEST, Header, Records, check_records
 from dphist.counting.reading.written_values import USUAL, WrittenValues
@@ -237,7 +237,7 @@ def _position_in_header(
         the error never shows it. The error states the number of fields and the delimiter.
     """
     if header.count(wanted) > 1:
-        raise repeated_column(wanted)
+        raise make_repeated_column_error(wanted)
     if wanted in header:
         return header.index(wanted)
     fields = f"{len(header)} fields" if len(header) > 1 else "one field"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
-from dphist.data.axis.content import KINDS, read_axis, write_axis, written
+from dphist.data.axis.content import KINDS, read_axis, write_axis, write_edge
 from dphist.data.axis.edges import MOST_BINS, check_edges, is_number, read_edges, regular_edges
 from dphist.data.axis.times import MOMENTS, in_zone, moment, moment_text
 from dphist.data.axis.zones import DAY, local_moments, local_texts, local_times, zone_named
@@ -159,7 +159,7 @@ class Axis:
     def in_words(self) -> str:
         """How many bins there are, from where to where, and in which time zone."""
         ends = self.edges[[0, -1]]
-        texts = map(str, map(written, ends.tolist()))
+        texts = map(str, map(write_edge, ends.tolist()))
         where = "" if self.zone is None else f", {self.zone}"
         first, last = texts if self.zone is None else local_texts(ends, self.zone)
         return f"{self.bins} bins from {first} to {last}{where}"

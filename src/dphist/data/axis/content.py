@@ -29,7 +29,9 @@ def write_axis(name: str | None, edges: AnyArray, zone: str | None) -> dict[str,
     if zone is not None:
         shown["zone"] = zone
     held = edges if width is None else edges[:1]
-    texts = [written(edge) for edge in held.tolist()] if zone is None else exact_texts(held, zone)
+    texts = (
+        [write_edge(edge) for edge in held.tolist()] if zone is None else exact_texts(held, zone)
+    )
     if width is None:
         return shown | {"edges": texts}
     return shown | {"start": texts[0], "width": width, "bins": len(edges) - 1}
@@ -78,7 +80,7 @@ def read_axis(content: Any) -> tuple[str | None, AnyArray, str | None]:
     return content["name"], whole_edges(first, step, bins).view(_DTYPES[kind]), zone
 
 
-def written(edge: Any) -> Any:
+def write_edge(edge: Any) -> Any:
     """Return an edge as a JSON value: a number, ISO text, "inf" or "-inf"."""
     if isinstance(edge, datetime.date):
         return edge.isoformat()

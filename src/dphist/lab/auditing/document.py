@@ -64,7 +64,7 @@ def document_of_all(results: Sequence[AuditResult]) -> Document:
             Fact("Claimed", claim_in_symbols(alone), on=_PAGE),
             Fact("True ε", f"at least {_least(alone)}", error=NoError(sure)),
         ]
-        found = [Section("found", "What was found", _found(alone, 1), wide=True)]
+        found = [Section("found", "What was found", _make_claim_blocks(alone, 1), wide=True)]
     else:
         name, result = f"{len(results)} mechanisms", _count(results)
         warnings = [f"{_name(each)}: {each.warning}" for each in results if each.warning]
@@ -72,7 +72,9 @@ def document_of_all(results: Sequence[AuditResult]) -> Document:
         found = [Section("claims", "All claims", [_table(results)], wide=True)]
         for number, each in enumerate(results, 1):
             title = f"{_name(each)}: {verdict(each)}"
-            found.append(Section(f"found{number}", title, _found(each, number), wide=True))
+            found.append(
+                Section(f"found{number}", title, _make_claim_blocks(each, number), wide=True)
+            )
     samples, seconds = sum(each.samples for each in results), sum(each.seconds for each in results)
     runs = f"{samples:,} in {seconds:,.1f} s"
     limits = [Fact(about, how, on=_PAGE) for about, how in _LIMITS.items()]
@@ -157,7 +159,7 @@ def _table(results: Sequence[AuditResult]) -> Table:
     return Table([Column(name, cells) for name, cells in columns.items()], on=_PAGE)
 
 
-def _found(result: AuditResult, number: int) -> list[Block]:
+def _make_claim_blocks(result: AuditResult, number: int) -> list[Block]:
     """Return what was found of one claim."""
     blocks: list[Block] = [Note("No event showed an ε above 0.", on=_PAGE)]
     if result.curve:

@@ -38,7 +38,7 @@ def mechanisms() -> dict[str, type[Any]]:
     return found
 
 
-def named(
+def make_named(
     name: str, *, epsilon: Exact | None, delta: Exact | None, parameters: Mapping[str, Any]
 ) -> Any:
     """Return what is to be audited.
@@ -55,7 +55,7 @@ def named(
     ParameterError
         If there is nothing of that name, or parameters do not serve.
     """
-    found = _found(name)
+    found = _find_mechanism(name)
     if not inspect.isclass(found):
         if parameters:
             raise ParameterError("parameters", "are for a class of mechanisms")
@@ -79,13 +79,13 @@ def named(
 
 
 def names_class(name: str) -> bool:
-    """Whether a name stands for a class of mechanisms, which `named` calibrates."""
-    return inspect.isclass(_found(name))
+    """Whether a name stands for a class of mechanisms, which `make_named` calibrates."""
+    return inspect.isclass(_find_mechanism(name))
 
 
-def _found(name: str) -> Any:
+def _find_mechanism(name: str) -> Any:
     if ":" in name:
-        return imported(name)
+        return import_attribute(name)
     known = mechanisms()
     if name not in known:
         raise ParameterError(
@@ -94,7 +94,7 @@ def _found(name: str) -> Any:
     return known[name]
 
 
-def imported(name: str) -> Any:
+def import_attribute(name: str) -> Any:
     """Return what "package.module:name" is; modules of the current folder are found too.
 
     Raises
@@ -146,19 +146,21 @@ def everything(*, slow: bool = False) -> dict[str, Audited]:
 
 
 def _mechanisms() -> Iterator[Audited]:
-    def calibrated(name: str, parameters: Mapping[str, Any], epsilon: int = 1) -> Made:
-        made = named(name, epsilon=epsilon, delta=None, parameters=parameters)
+    def make_calibrated(name: str, parameters: Mapping[str, Any], epsilon: int = 1) -> Made:
+        made = make_named(name, epsilon=epsilon, delta=None, parameters=parameters)
         return made, None, None, Fraction(0)
 
     classes = {known.__name__: audited for known, audited in list_audited().items()}
     for name in classes:
-        yield Audited(name, partial(calibrated, name, {}))
+        yield Audited(name, partial(make_calibrated, name, {}))
     for name, audited in classes.items():
         for what, parameters in audited.others.items():
-            yield Audited(f"{name} {what}", partial(calibrated, name, parameters))
+            yield Audited(f"{name} {what}", partial(make_calibrated, name, parameters))
     for name, audited in classes.items():
         for what, parameters in audited.tiny.items():  # at an epsilon that makes laws short
-            yield Audited(f"{name} {what}", partial(calibrated, name, parameters, 3), ("exact",))
+            yield Audited(
+                f"{name} {what}", partial(make_calibrated, name, parameters, 3), ("exact",)
+            )
 
 
 # --- From the rows of a table to a release: bounding, counting and noise, in an engine's tables
@@ -203,7 +205,9 @@ class _Counted:
 
     def make(self, name: str, frame: Frame) -> Made:
         """Return a callable of rows, in tables of one engine."""
-        mechanism = named(self.mechanism, epsilon=1, delta=self.delta, parameters=self.parameters)
+        mechanism = make_named(
+            self.mechanism, epsilon=1, delta=self.delta, parameters=self.parameters
+        )
         kind = pa.string() if self.column == "label" else pa.float64()
         schema = pa.schema([("user", pa.string()), (self.column, kind)])
 
@@ -306,7 +310,7 @@ def _make_ledger() -> Made:
     one: an analyst chooses it after seeing that.
     """
     half, quarter = (
-        named("LeafCounts", epsilon=epsilon, delta=None, parameters={"bins": 2})
+        make_named("LeafCounts", epsilon=epsilon, delta=None, parameters={"bins": 2})
         for epsilon in ("1/2", "1/4")
     )
 

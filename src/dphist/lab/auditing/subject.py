@@ -51,7 +51,7 @@ def find_setup(mechanism: Any) -> Setup:
     setup = declared.find_setup(mechanism)
 
     def opening(asked: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *data: asked(*(_opened(mechanism, each) for each in data))
+        return lambda *data: asked(*(_open_contents(mechanism, each) for each in data))
 
     told = {number: opening(tell) for number, tell in setup.told.items()}
     return replace(setup, told=told, is_meant=opening(setup.is_meant))
@@ -69,11 +69,11 @@ def read_stated(mechanism: Any, release: Any, data: Any) -> tuple[int, ...] | No
     statement = find_statement(mechanism)
     if statement is None or not isinstance(release, Release):
         return None
-    numbers = statement.read(mechanism, release, _opened(mechanism, data))
+    numbers = statement.read(mechanism, release, _open_contents(mechanism, data))
     return None if numbers is None else tuple(numbers)
 
 
-def _opened(mechanism: Any, data: Any) -> Any:
+def _open_contents(mechanism: Any, data: Any) -> Any:
     """Return data with their contents, as the declarations of kinds read them."""
     kind = kind_of_mechanism(mechanism)
     if kind is not None and kind.data_type is LabelCounts and not isinstance(data, LabelCounts):
@@ -294,7 +294,7 @@ class LineProgram:
 
     def __call__(self, data: Any) -> Any:
         """Return what the program answers to `data`."""
-        running = self._started()
+        running = self._start()
         if running.unread or select.select([running.output], [], [], 0)[0]:
             self._refuse_more(running)
         try:
@@ -326,7 +326,7 @@ class LineProgram:
             self._stop()
             raise self._silent("it answers with more than one line")
 
-    def _started(self) -> _Running:
+    def _start(self) -> _Running:
         if self._running is None:
             errors = cast(IO[bytes], tempfile.TemporaryFile())  # noqa: SIM115 - `end` closes it
             pipe = subprocess.PIPE

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, argument, named_value
+from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, argument, read_named_value
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import check_outputs
 from dphist.document.options import (
@@ -28,7 +28,7 @@ from dphist.files import write_text
 from dphist.foreign import read_json, read_text
 from dphist.lab.auditing.audit import audit
 from dphist.lab.auditing.document import document_of_all, in_one_line
-from dphist.lab.auditing.named import everything, mechanisms, named, names_class
+from dphist.lab.auditing.named import everything, make_named, mechanisms, names_class
 from dphist.lab.auditing.result import LAYERS, AuditResult
 from dphist.lab.auditing.subject import command
 from dphist.render.html import page
@@ -82,7 +82,7 @@ def _raise_refuted(found: list[AuditResult]) -> None:
 def _run_audit(
     options: argparse.Namespace, name: str, seconds: float, confidence: float
 ) -> AuditResult:
-    parameters = dict(map(named_value, options.set))
+    parameters = dict(map(read_named_value, options.set))
     shared: dict[str, Any] = {
         "seconds": seconds,
         "confidence": confidence,
@@ -100,7 +100,9 @@ def _run_audit(
     if options.program:
         audited = command(shlex.split(name), lines=options.lines)
     else:
-        audited = named(name, epsilon=options.epsilon, delta=options.delta, parameters=parameters)
+        audited = make_named(
+            name, epsilon=options.epsilon, delta=options.delta, parameters=parameters
+        )
     calibrated = not options.program and names_class(name)  # to the epsilon and delta
     return audit(
         audited,

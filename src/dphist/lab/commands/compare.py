@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist import signals
-from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, named_value
+from dphist.commands.options import OVERWRITE, QUIET_OR_JSON, UsageError, read_named_value
 from dphist.commands.printing import complain, say
 from dphist.commands.publishing import check_outputs
 from dphist.commands.resources import MEASURED
@@ -21,7 +21,7 @@ from dphist.document.kind import kinds
 from dphist.document.options import Command, Group, Needs, OneOf, Option, Table, decimal
 from dphist.errors import ParameterError
 from dphist.files import stage_outputs
-from dphist.lab.auditing.named import imported, mechanisms
+from dphist.lab.auditing.named import import_attribute, mechanisms
 from dphist.lab.comparing.compare import compare
 from dphist.lab.comparing.comparison import Comparison
 from dphist.lab.comparing.document import make_document
@@ -108,11 +108,11 @@ def _write(found: Comparison, options: argparse.Namespace) -> None:
 
 def _read_mechanisms(options: argparse.Namespace) -> dict[str, Any]:
     """Return what is named, with the parameters that are set."""
-    chosen = dict(map(named_value, options.set))
+    chosen = dict(map(read_named_value, options.set))
     found: dict[str, Any] = {}
     used: set[str] = set()
     for name in options.mechanism:
-        mechanism: Any = imported(name) if ":" in name else _find_registered(name)
+        mechanism: Any = import_attribute(name) if ":" in name else _find_registered(name)
         own = {}
         if inspect.isclass(mechanism):
             accepted = inspect.signature(mechanism).parameters

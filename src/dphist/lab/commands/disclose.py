@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from dphist.commands.ledger.options import LEDGER, existing
+from dphist.commands.ledger.options import LEDGER, check_exists
 from dphist.commands.options import OVERWRITE, UsageError, argument
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_inputs, check_outputs
@@ -56,7 +56,7 @@ def _find_ledger(options: argparse.Namespace) -> str | None:
     place = options.ledger or os.environ.get(LEDGER)
     if not place:
         raise UsageError(f"name what is disclosed: RELEASE, or --ledger (or {LEDGER})")
-    return existing(place)
+    return check_exists(place)
 
 
 def _write_template(options: argparse.Namespace) -> None:

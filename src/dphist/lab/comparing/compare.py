@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.data.guard import refuse_guarded
-from dphist.data.open_data import opened
+from dphist.data.open_data import open_data
 from dphist.document.compared import (
     BLACK,
     BLUE,
@@ -176,7 +176,7 @@ def _measure_cells(
             write_text(output, format_text([*mine, *others], settings, left_out))
         written = time.perf_counter()
 
-    def done(cell: Cell) -> None:
+    def report_done(cell: Cell) -> None:
         if time.perf_counter() - written > _BETWEEN_WRITES:
             write()
         if progress is not None:
@@ -184,7 +184,7 @@ def _measure_cells(
             progress(f"{enough} of {len(cells)} cells finished; {describe_cell(cell, case)}")
 
     try:
-        stopped = measure_all(cells, case, effort, seconds, done)
+        stopped = measure_all(cells, case, effort, seconds, report_done)
     finally:
         write(list_left_out(cells))
     return Comparison(
@@ -270,7 +270,7 @@ def open_case(data: Any, delta: Any = None) -> tuple[Kind, Case]:
     declared = [(kind, kind.comparing) for kind in kinds() if kind.comparing is not None]
     for kind, comparing in reversed(declared):
         if comparing.takes(data):
-            return kind, comparing.case(data, opened(data), delta)
+            return kind, comparing.case(data, open_data(data), delta)
     *some, last = (comparing.data for _, comparing in declared)
     raise ParameterError("data", f"must be {', '.join(some)}, or {last}")
 

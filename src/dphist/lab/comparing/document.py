@@ -52,7 +52,7 @@ def make_document(comparison: Comparison) -> Document:
         sections=[
             *_charts(comparison, measured),
             *(_section(comparison, each, each is measured[0]) for each in measured),
-            _left_out(comparison),
+            _make_left_out_section(comparison),
             _for_programs(comparison),
         ],
         warnings=[f"Not private. {NOTICE} {_CHOSEN}"],
@@ -103,7 +103,7 @@ def _columns(measure: Measure, rows: tuple[ComparedRow, ...]) -> list[Column]:
     return [Column(name, cells, digits=name not in _TEXTS) for name, cells in columns.items()]
 
 
-def _left_out(comparison: Comparison) -> Section:
+def _make_left_out_section(comparison: Comparison) -> Section:
     """Return the cells that could not be measured, and why."""
     facts = [
         Fact(

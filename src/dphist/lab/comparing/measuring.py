@@ -155,21 +155,21 @@ class Tally:
 
     def measured(self, place: int) -> Measured | None:
         """Return what is known of a measure; None if no run had something to measure."""
-        runs, mean, error = self._known(place)
+        runs, mean, error = self._get_known(place)
         return Measured(runs, mean, error, statistics.median(self._times)) if runs else None
 
     def is_enough(self, effort: Effort) -> bool:
         """Whether the first measure that there is anything of is known as well as asked for."""
         if self.runs >= effort.most:
             return True
-        known = (self._known(place) for place in range(len(self._sums)))
+        known = (self._get_known(place) for place in range(len(self._sums)))
         runs, mean, error = next((one for one in known if one[0]), (0, 0.0, math.inf))
         if runs < effort.fewest:
             return False
         # A mean of 0 says that errors are rare, not that they are known well.
         return mean > 0 and error <= self._lenience * effort.target * mean
 
-    def _known(self, place: int) -> tuple[int, float, float]:
+    def _get_known(self, place: int) -> tuple[int, float, float]:
         """Return runs, the mean and its standard error."""
         runs, mean, squares = self._sums[place]
         return runs, mean, math.sqrt(squares / (runs - 1) / runs) if runs > 1 else math.inf

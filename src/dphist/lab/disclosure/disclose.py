@@ -96,7 +96,7 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
         facts,
         with_exchange(state_releases(releases), releases),
         many=stream or planned or len(releases) > 1,
-        how_many=_published(len(releases), stream=stream),
+        how_many=_describe_publishing(len(releases), stream=stream),
         composition=_ADDED if len(releases) > 1 else "",
         dynamic=stream,
     )
@@ -127,7 +127,7 @@ def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
         facts,
         state_account(guarantee, months=months),
         many=len(paid) > 1 or not history.account.closed,
-        how_many=_spent(history, len(paid)),
+        how_many=_describe_spent(history, len(paid)),
         composition=_FILTERED + (_RENEWED if history.account.renew else ""),
         dynamic=any(each.is_stream for each in paid),
         interactive=any(each.mechanism == PayWhatYouGet.__name__ for each in paid),
@@ -208,7 +208,7 @@ def _check_distinct(releases: Sequence[Release], facts: Sequence[Facts]) -> None
         )
 
 
-def _published(number: int, *, stream: bool) -> str:
+def _describe_publishing(number: int, *, stream: bool) -> str:
     if stream and number == 1:
         return "Readings of one stream; the guarantee is for all of them together."
     if number == 1:
@@ -216,7 +216,7 @@ def _published(number: int, *, stream: bool) -> str:
     return f"{number:,} releases are disclosed together."
 
 
-def _spent(history: AccountHistory, paid: int) -> str:
+def _describe_spent(history: AccountHistory, paid: int) -> str:
     many = "1 release" if paid == 1 else f"{paid:,} releases"
     state = "closed: nothing more is released from it" if history.account.closed else "open"
     renewed = "which is never renewed"

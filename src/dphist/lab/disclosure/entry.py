@@ -176,7 +176,7 @@ def make_content(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, An
         "tier": 3 if all(name in about for name in TIER_3) else 2,
         "deployment": {
             "basic": {name: product[name] for name in basic},
-            "dp_variant": _given(
+            "dp_variant": _list_given(
                 variant_name=stated.variant,
                 data_domain=about.get("data_domain"),
                 unprotected_quantities=_list(
@@ -197,10 +197,10 @@ def make_content(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, An
                 "post_processing": POST_PROCESSING,
                 "composition": _list([_WITHIN, disclosed.composition]),
             },
-            "implementation": _given(
+            "implementation": _list_given(
                 preprocessing_and_hyperparameter_tuning=_list(
                     [
-                        *_said(about, "preprocessing"),
+                        *_list_said(about, "preprocessing"),
                         *(_plain(step) for each in facts for step in each.steps),
                         "dphist takes no parameter from the data. What was chosen after looking at "
                         "them is not accounted for.",
@@ -213,7 +213,7 @@ def make_content(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, An
                 "sources": about["sources"],
                 "notes": _list(
                     [
-                        *_said(about, "notes"),
+                        *_list_said(about, "notes"),
                         f"Drafted by dphist {VERSION} in the fields of {REGISTRY}.",
                     ]
                 ),
@@ -225,13 +225,13 @@ def make_content(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, An
 
 def _model(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, Any]:
     """Return who had the data, and how often and how they are released."""
-    return _given(
+    return _list_given(
         model_name="Central",
         model_name_details="Whoever ran dphist had the data as collected; noise was added before "
         "publication.",
         actors=about.get("actors"),
         release_type="Many releases" if disclosed.many else "One release",
-        release_type_details=_list([disclosed.how_many, *_said(about, "plans")]),
+        release_type_details=_list([disclosed.how_many, *_list_said(about, "plans")]),
         data_source_type=about.get("data_source_type", "Dynamic" if disclosed.dynamic else None),
         access_type="Interactive" if disclosed.interactive else "Non-interactive",
         access_type_details=_INTERACTIVE if disclosed.interactive else None,
@@ -263,7 +263,7 @@ def _mechanisms(facts: Sequence[Facts], about: Mapping[str, Any]) -> str:
         lines.append(f"{len(found) - _MOST_LISTED:,} further settings of these mechanisms.")
     versions = sorted({_plain(each.version) for each in facts if each.version})
     made = f"dphist {', '.join(versions)}" if versions else "dphist"
-    access = _said(about, "access_controls") or ["No information on who could reach the data."]
+    access = _list_said(about, "access_controls") or ["No information on who could reach the data."]
     return _list(
         [
             *lines,
@@ -290,12 +290,12 @@ def _mechanism(facts: Facts, number: int) -> str:
     )
 
 
-def _given(**fields: Any) -> dict[str, Any]:
+def _list_given(**fields: Any) -> dict[str, Any]:
     """Return the fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _said(about: Mapping[str, Any], name: str) -> list[str]:
+def _list_said(about: Mapping[str, Any], name: str) -> list[str]:
     """Return what people said, as one item of a list."""
     return [about[name].replace("\n", "\n  ")] if name in about else []
 

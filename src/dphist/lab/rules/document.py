@@ -231,7 +231,7 @@ def _list_cells(result: RuleResult) -> Sequence[Note | Table]:
     places = np.flatnonzero(told)
     order = places[np.lexsort((places, ~held.suppressed[places], width[places]))]
     first, counts, texts = order[:_ROWS].tolist(), held.counts, held.texts
-    said = result.learned_texts()
+    said = result.write_learned_texts()
     columns = [
         Column(_name(name), [_name(counts.cells[place][axis]) for place in first])
         for axis, name in enumerate(counts.keys)

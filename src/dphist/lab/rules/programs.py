@@ -203,7 +203,7 @@ def _call(
 ) -> Any:
     """Call the solver; what it prints or warns of is caught."""
     options = {"time_limit": seconds, "disp": False}
-    with _muted(), warnings.catch_warnings():
+    with _mute(), warnings.catch_warnings():
         warnings.simplefilter("ignore", OptimizeWarning)
         if not whole and len(cost) > _LARGE and (part.least == part.most).all():
             spans = np.stack([bounds.lb, bounds.ub], axis=1)
@@ -225,7 +225,7 @@ def _call(
 
 
 @contextlib.contextmanager
-def _muted() -> Iterator[None]:
+def _mute() -> Iterator[None]:
     """Send what a library in C prints to nowhere, for as long as one call takes."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):

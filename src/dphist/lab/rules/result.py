@@ -167,7 +167,7 @@ class RuleResult(Tabular):
             columns["released"] = self.instead.counts
         return pa.table(columns)
 
-    def learned_texts(self) -> list[str]:
+    def write_learned_texts(self) -> list[str]:
         """Return what a reader learns of each cell, in words."""
         return write_learned(self.attacked.cells)
 

@@ -86,7 +86,7 @@ def expect_errors(
     counts, likely = fit_counts(look.means, look.means_scale, users, pairs)
     tried = []
     for cap, share, scale, threshold in zip(caps, shares, scales, thresholds, strict=True):
-        squares = expected_squares(counts, counts * (1 - share.value), scale, threshold)
+        squares = compute_expected_squares(counts, counts * (1 - share.value), scale, threshold)
         errors = [np.log(squares[:, :goal].mean(axis=1)) / 2 for goal in GOALS]
         tried.append(TriedCap(cap, math.exp(float(likely @ np.mean(errors, axis=0))), share))
     return tried
@@ -97,7 +97,7 @@ def choose_cap(tried: Sequence[TriedCap]) -> TriedCap:
     return min(tried, key=lambda each: (each.error, each.max_labels))
 
 
-def expected_squares(
+def compute_expected_squares(
     counts: FloatArray, kept: FloatArray, scale: float, threshold: float
 ) -> FloatArray:
     """Return the expected squared error of each count.

@@ -215,14 +215,14 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         """Return that of the largest cap; that of a release is `chosen`'s."""
         return self.at(self.max_labels).likely_count(chance)
 
-    def restored(self, value: object, noisy: Mapping[str, IntArray]) -> LabelTable:
+    def restore(self, value: object, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
         shapes = {NAME: (len(self.cells),), SUMS: (len(TOPS),), CAP: (1,)}
         if {name: held.shape for name, held in noisy.items()} != shapes:
             raise ParameterError("noisy", "must hold users, sums and the cap, as the release does")
         if int(noisy[CAP][0]) not in self.caps:
             raise ParameterError("noisy", "must hold a cap of the list")
-        return LabelsMechanism.restored(self, value, noisy)
+        return LabelsMechanism.restore(self, value, noisy)
 
     def _answers(self, noisy: Mapping[str, IntArray]) -> NoiseAnswers:
         """Return what answers questions: the threshold histogram of the cap that was found."""

@@ -138,9 +138,9 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
     def half_width(self, level: float = LEVEL) -> None:
         """Return None: no counts are released."""
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; ValueError if it has counts."""
-        table = LabelsMechanism.restored(self, value, noisy)
+        table = LabelsMechanism.restore(self, value, noisy)
         if table.counts is not None or None in table.labels:
             raise ValueError("no counts are released")
         return table

@@ -14,7 +14,7 @@ from dphist.parameters import whole_number
 _MOST_COUNTED = 10_000_000  # labels of which a list is made, for a number in its place
 
 
-def listed(labels: Sequence[Any]) -> tuple[Any, ...]:
+def read_known_labels(labels: Sequence[Any]) -> tuple[Any, ...]:
     """Return known labels as a release file holds them, checked to be distinct and of one kind."""
     problem = ParameterError(
         "labels",
@@ -56,14 +56,14 @@ def count_listed(labels: int | Sequence[Any]) -> int:
         if number > _MOST_COUNTED:
             raise ParameterError("labels", f"must be at most {_MOST_COUNTED:,} if it is a number")
         return number
-    return len(listed(labels))
+    return len(read_known_labels(labels))
 
 
 def number_listed(labels: Sequence[Any], known: tuple[Any, ...] | None) -> int:
     """Return how many labels are named, checked to be known and distinct."""
     if known is None:
         raise ParameterError("labels", "must be listed labels, and the mechanism lists none")
-    named = listed(labels)
+    named = read_known_labels(labels)
     if not set(named) <= set(known) or not {type(each) for each in named} <= {
         type(each) for each in known
     }:

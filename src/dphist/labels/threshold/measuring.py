@@ -223,7 +223,7 @@ class ThresholdMeasuring(LabelsMeasuring):
                 released[f"v{place}"] = pa.array(summed.noises[place].add(sums, source))
         return sort_released(pa.table(released), summed.names if summed else (), self.step)
 
-    def _drawn_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
+    def _draw_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
         if not self._counts_users:
             return {}
         noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)

@@ -32,7 +32,7 @@ from dphist.labels.threshold.checks import (
 )
 from dphist.labels.threshold.choice import compare_noises, list_forms, list_noises
 from dphist.labels.threshold.correlation import CorrelatedNoise
-from dphist.labels.threshold.known_labels import is_other, listed, number_listed
+from dphist.labels.threshold.known_labels import is_other, number_listed, read_known_labels
 from dphist.labels.threshold.law import gaussian_delta, geometric_delta, truncated_delta
 from dphist.labels.threshold.measuring import BOUNDED, NAME, ThresholdMeasuring
 from dphist.labels.threshold.sharing import Correlated, is_correlated
@@ -218,7 +218,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         step: Exact | None = None,
     ) -> None:
         check_noise(noise, max_count, delta, listed=labels is not None)
-        known = None if labels is None else listed(labels)
+        known = None if labels is None else read_known_labels(labels)
         number = None if known is None else len(known) + is_other(other, known)
         beside = {"users_by_labels": users_by_labels, "correlated": correlated, "sums": sums}
         self._hold(
@@ -470,7 +470,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             )
         return found.share_cut()
 
-    def restored(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
+    def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
         self.users(noisy)
-        return LabelsMechanism.restored(self, value, noisy)
+        return LabelsMechanism.restore(self, value, noisy)

@@ -99,7 +99,7 @@ class Connections:
         """
         try:
             parameters = conninfo_to_dict(address)
-            self.name = _shown(parameters)
+            self.name = _format_address(parameters)
         except (psycopg.Error, UnicodeError):
             raise ParameterError(
                 "place", "must be an address of the form postgresql://user@host:port/database"
@@ -211,7 +211,7 @@ def is_passing(error: psycopg.Error) -> bool:
     return is_lost(error) or error.sqlstate in ("40001", "40P01", "25P03", "53300")
 
 
-def explained(name: str, error: psycopg.Error) -> DphistError:
+def explain_error(name: str, error: psycopg.Error) -> DphistError:
     """Return our error for one of the server, without its text, which may hold data."""
     state = error.sqlstate or ""
     if is_lost(error) and _is_down(error):
@@ -247,7 +247,7 @@ def explained(name: str, error: psycopg.Error) -> DphistError:
     return LedgerError(f"{name} refused (SQLSTATE {state}), and nothing was written")
 
 
-def _shown(parameters: dict[str, Any]) -> str:
+def _format_address(parameters: dict[str, Any]) -> str:
     """Return an address without a password, for messages."""
     found = {name: quote(str(value), safe="") for name, value in parameters.items()}
     user, host = found.get("user", ""), found.get("host", "")

@@ -29,7 +29,7 @@ from dphist.ledger.stores.connections import (
     Connection,
     Connections,
     Statement,
-    explained,
+    explain_error,
     is_lost,
     is_passing,
 )
@@ -98,7 +98,7 @@ class PostgresStore:
         """
         store = cls(Connections(address))
         try:
-            with store._connections.lend() as connection, _rolled_back(connection):
+            with store._connections.lend() as connection, _roll_back(connection):
                 connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATING,))
                 store._check_empty(connection)
@@ -114,7 +114,7 @@ class PostgresStore:
                 store._commit(statements, made.head)
         except psycopg.Error as error:
             store.close()
-            raise explained(store.name, error) from None
+            raise explain_error(store.name, error) from None
         except BaseException:
             store.close()
             raise
@@ -147,7 +147,7 @@ class PostgresStore:
                     tables.migrate(_TABLES)
         except psycopg.Error as error:
             store.close()
-            raise explained(store.name, error) from None
+            raise explain_error(store.name, error) from None
         except BaseException:
             store.close()
             raise
@@ -175,7 +175,7 @@ class PostgresStore:
                 if write:
                     self._commit(statements, made.head)
             except psycopg.Error as error:
-                raise explained(self.name, error) from None
+                raise explain_error(self.name, error) from None
 
     def check(self) -> None:
         """Check that our tables have the columns and keys they should have, and no triggers."""
@@ -185,7 +185,7 @@ class PostgresStore:
                 altered = [table for table in _TABLES if not _is_ours(connection, table)]
                 added = connection.execute(_ADDED, {"tables": list(_TABLES)}).fetchone()
         except psycopg.Error as error:
-            raise explained(self.name, error) from None
+            raise explain_error(self.name, error) from None
         if altered:
             raise LedgerError(
                 f"the table {altered[0]} at {self.name} has not the columns or the key that it "
@@ -211,7 +211,7 @@ class PostgresStore:
             with contextlib.ExitStack() as trial:
                 try:
                     connection = trial.enter_context(self._connections.lend(new=new))
-                    trial.enter_context(_rolled_back(connection))
+                    trial.enter_context(_roll_back(connection))
                     first, *answers = _begin(connection, write, prefetch)
                     head = self._head(first, durable=write)
                 except (
@@ -221,13 +221,13 @@ class PostgresStore:
                     if prefetch is not None:
                         # Says what is wrong with it as a whole.
                         self._start_transaction(write, stack)
-                        raise explained(self.name, error) from None
+                        raise explain_error(self.name, error) from None
                     raise LedgerError(
                         f"there is no ledger at {self.name}; make it with Ledger.create"
                     ) from None
                 except psycopg.Error as error:
                     if not is_passing(error):
-                        raise explained(self.name, error) from None
+                        raise explain_error(self.name, error) from None
                     if time.monotonic() > end:
                         raise LedgerError(
                             f"{self.name} has not answered for {PATIENCE} seconds, and nothing was "
@@ -390,7 +390,7 @@ def _is_ours(connection: Connection, table: str) -> bool:
 
 
 @contextlib.contextmanager
-def _rolled_back(connection: Connection) -> Iterator[None]:
+def _roll_back(connection: Connection) -> Iterator[None]:
     """Roll back what the block has not committed; of a lost connection the server does it."""
     try:
         yield

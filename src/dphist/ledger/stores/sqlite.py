@@ -158,7 +158,7 @@ class SqliteStore:
                 connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL")
             )
             if not whole or held != TABLES:
-                raise _damaged_error(self.path)
+                raise _make_damaged_error(self.path)
 
     def close(self) -> None:
         """Do nothing: no connection outlives a transaction."""
@@ -181,7 +181,7 @@ class SqliteStore:
     def _check_original(self, owned: OwnedFile, head: Head) -> None:
         """Refuse a copy, and an older content that was written back."""
         if not head.identity:
-            raise _damaged_error(self.path)
+            raise _make_damaged_error(self.path)
         if not is_same_file(head.identity, owned.facts):
             raise LedgerError(
                 f"{self.path} is a copy of a ledger, or was moved to another file system: two "
@@ -335,7 +335,7 @@ def _explain(path: Path, error: sqlite3.Error | OSError) -> LedgerError | Output
     if fault == "full":
         return OutputFileError(f"no space left to write {path}; nothing was written")
     if fault in ("foreign", "damaged"):
-        return _damaged_error(path)
+        return _make_damaged_error(path)
     if fault in ("folder", "read-only"):
         return LedgerError(f"{path} and its folder must be writable; nothing was written")
     return OutputFileError(
@@ -344,7 +344,7 @@ def _explain(path: Path, error: sqlite3.Error | OSError) -> LedgerError | Output
     )
 
 
-def _damaged_error(path: Path) -> LedgerError:
+def _make_damaged_error(path: Path) -> LedgerError:
     return LedgerError(
         f"{path} is damaged or was edited; restore it, and run `dphist ledger verify`"
     )

@@ -20,7 +20,7 @@ from dphist.ranges.adaptive_tree.pooled_weights import GAPS, SQUARES, compute_po
 from dphist.ranges.bars import bars, farther
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.answers import ERRORS
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,13 @@ class Boxes:
         for level in range(self.fit.deepest):
             cuts.append(walk.below(cuts[-1], level))
         variance = walk.variances(cuts)
-        pooled = self._pooled(walk, cuts)
+        pooled = self._compute_pooled(walk, cuts)
         pooled[..., walk.nodes == 1] = (
             0  # a single node's count has no others to share a weight with
         )
         return np.stack([walk.count + pooled[0], variance + pooled[1]], axis=1)
 
-    def _pooled(self, walk: "_Walk", cuts: "list[_Cut]") -> FloatArray:
+    def _compute_pooled(self, walk: "_Walk", cuts: "list[_Cut]") -> FloatArray:
         """Return the pooling terms of counts and variances, (2, inner and outer, boxes)."""
         pools, boxes = self._pools, len(walk.nodes)
         if not pools.own:
@@ -209,7 +209,7 @@ class _Walk:
         """Start with the root for every box."""
         box = np.arange(self.count.shape[1])
         starts = [np.zeros(len(box), np.int64) for _ in self._lo]
-        return self._kept(0, box, np.zeros(len(box), np.int64), starts, self.slope)
+        return self._sum_level(0, box, np.zeros(len(box), np.int64), starts, self.slope)
 
     def below(self, cut: _Cut, level: int) -> _Cut:
         """Continue with the halves of the nodes of a level."""
@@ -217,7 +217,9 @@ class _Walk:
         starts = [np.repeat(start, 2) for start in cut.starts]
         starts[axis][1::2] += self._sides(level + 1)[axis]
         slopes = cut.slopes.reshape(2, -1)
-        return self._kept(level + 1, np.repeat(cut.box, 2), _list_halves(cut.node), starts, slopes)
+        return self._sum_level(
+            level + 1, np.repeat(cut.box, 2), _list_halves(cut.node), starts, slopes
+        )
 
     def variances(self, cuts: list[_Cut]) -> FloatArray:
         """Return the variances of both sums, and fill in all slopes, from the deepest level up."""
@@ -231,7 +233,7 @@ class _Walk:
         variances: FloatArray = found + self.slope**2 * self._fit.variances[0]
         return variances
 
-    def _kept(
+    def _sum_level(
         self, level: int, box: IntArray, node: IntArray, starts: list[IntArray], slopes: FloatArray
     ) -> _Cut:
         """Add the decided pairs to the sums, record their slopes, and keep the pairs still cut."""
@@ -307,7 +309,7 @@ class DyadicAnswers(Answers):
 
     @cached_property
     def _sums(self) -> NumberArray:
-        return summed(self.bins)
+        return sum_boxes(self.bins)
 
     @cached_property
     def _enclosing(self) -> Line | Boxes:
@@ -332,7 +334,9 @@ class DyadicAnswers(Answers):
         ends[:, some] = self._bars(self.count(lo, hi), self._enclosing.enclose(lo, hi), errors)
         return ends[0], ends[1]
 
-    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+    def count_unclipped(
+        self, lo: list[IntArray], hi: list[IntArray]
+    ) -> tuple[NumberArray, FloatArray]:
         """Return the least-squares estimate of the root, without the prior, with its error."""
         found = self._enclosing.enclose(lo, hi).inner
         return found.count, np.sqrt(found.variance)

@@ -71,10 +71,10 @@ class DyadicShape:
         return upwards[::-1]
 
     def _runs(self) -> tuple[list[int], list[int]]:
-        return _interleaved(self.halved)
+        return _interleave(self.halved)
 
 
-def _interleaved(halved: list[int]) -> tuple[list[int], list[int]]:
+def _interleave(halved: list[int]) -> tuple[list[int], list[int]]:
     """Return how to split the axes into runs of halvings, and the order they have in the tree.
 
     Consecutive halvings of one axis stay together, so that a single axis is not transposed.

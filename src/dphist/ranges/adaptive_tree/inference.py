@@ -130,7 +130,7 @@ def _sweep_up(
         if level < depth:
             value, variance = _of_halves(value, variance, None if sites is None else sites[level])
         if level in measured.values:
-            value, variance = _combined(
+            value, variance = _combine(
                 value, variance, measured.values[level], measured.precisions[level]
             )
         values.append(value)
@@ -156,7 +156,7 @@ def _of_halves(
     return summed, total
 
 
-def _combined(
+def _combine(
     value: FloatArray, variance: FloatArray, own: FloatArray, precision: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Average the estimate from the halves with the node's own noisy count."""

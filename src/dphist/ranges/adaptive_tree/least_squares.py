@@ -215,10 +215,10 @@ def _sweep_up(noisy: DyadicCounts) -> list[Said]:
     for level in range(noisy.deepest, -1, -1):
         if level < noisy.deepest:
             value, variance = value[::2] + value[1::2], variance[::2] + variance[1::2]
-        own, own_variance = _counted(noisy.first, level)
+        own, own_variance = _average_counts(noisy.first, level)
         alone, merged = np.zeros(2**level, np.bool_), None
         if level in noisy.later:
-            later, later_variance = _counted(noisy.later, level)
+            later, later_variance = _average_counts(noisy.later, level)
             alone = np.isinf(variance) & np.isfinite(later_variance)
             value = np.where(alone, own, value)
             variance = np.where(alone, own_variance, variance)
@@ -229,7 +229,7 @@ def _sweep_up(noisy: DyadicCounts) -> list[Said]:
     return found[::-1]
 
 
-def _counted(averages: Averages, level: int) -> tuple[FloatArray, FloatArray]:
+def _average_counts(averages: Averages, level: int) -> tuple[FloatArray, FloatArray]:
     """Return a level's averages and their variances, infinite without a count."""
     if level not in averages:
         return np.zeros(2**level), np.full(2**level, np.inf)
@@ -296,11 +296,11 @@ def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:
         whole = part.node[one] >> 1
         joined = _up(fit.halvings[level], whole, 1 - part.slope[one], part.slope[other], errors)
         found[here] = joined.variance + joined.slope**2 * fit.variances[level][whole]
-        part = _raised(fit.halvings[level], part)
+        part = _go_up(fit.halvings[level], part)
     return found
 
 
-def _raised(halving: Halving, part: Part) -> Part:
+def _go_up(halving: Halving, part: Part) -> Part:
     """Go to the parents: the part left of an edge includes the first half left of its node."""
     is_second = (part.node & 1).astype(np.bool_)
     first = np.where(is_second, 1.0, part.slope)

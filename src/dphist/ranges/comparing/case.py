@@ -41,7 +41,7 @@ from dphist.ranges.comparing.queries import Estimate, compute_squared_errors, ra
 from dphist.ranges.counts import load_counts
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.range_histogram.boxes import summed
+from dphist.release.range_histogram.boxes import sum_boxes
 
 Estimating: TypeAlias = Callable[[IntArray, float, np.random.Generator], FloatArray]
 
@@ -229,7 +229,7 @@ class RangesCase(compared.Case):
 
 
 def _is_sum(value: RangeHistogram) -> bool:
-    sums: Any = summed(np.asarray(value.counts, np.float64))
+    sums: Any = sum_boxes(np.asarray(value.counts, np.float64))
     lo, hi = (ends[:_TRIED] for ends in random_ranges(len(value.counts)))
     return bool(np.allclose(value.count_bins(lo, hi), sums[hi] - sums[lo], rtol=1e-6, atol=1e-3))
 
@@ -262,9 +262,9 @@ def contenders(case: Case, bins: tuple[int, ...], sensitivity: int) -> list[Cont
     tree = HierarchicalTree
     found = [
         case.contender("LeafCounts", LeafCounts, GRAY),
-        _published("Privelet", privelet, sensitivity, SKY),
+        _make_published("Privelet", privelet, sensitivity, SKY),
         *(
-            _published(name, one, sensitivity, _COLORS[name])
+            _make_published(name, one, sensitivity, _COLORS[name])
             for name, one in PUBLISHED.items()
             if _takes(name, bins)
         ),
@@ -281,7 +281,7 @@ def contenders(case: Case, bins: tuple[int, ...], sensitivity: int) -> list[Cont
     return found
 
 
-def _published(name: str, estimating: Estimating, sensitivity: int, color: str) -> Contender:
+def _make_published(name: str, estimating: Estimating, sensitivity: int, color: str) -> Contender:
     told = TOTAL if name == "MWEM" else NOTHING
 
     def make(epsilon: object, _: object) -> ForComparison:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from dphist.arrays import IntArray, NumberArray
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 
 WORKLOADS = {1: ("prefixes", "ranges"), 2: ("rectangles",)}
 """What is asked, by the number of axes; of more than two as of two."""
@@ -36,7 +36,7 @@ def compute_squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, fl
     """Return the mean squared error a query of each workload, records²."""
     if not isinstance(estimate, np.ndarray):
         return _of_answers(counts, estimate)
-    errors = summed(np.asarray(estimate, np.float64) - counts)
+    errors = sum_boxes(np.asarray(estimate, np.float64) - counts)
     if counts.ndim > 1:
         lo, hi = rectangles(counts.shape)
         return {"rectangles": float(np.square(box_sums(errors, list(lo.T), list(hi.T))).mean())}
@@ -46,7 +46,7 @@ def compute_squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, fl
 
 
 def _of_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
-    true: Any = summed(counts)
+    true: Any = sum_boxes(counts)
     if counts.ndim > 1:
         lo, hi = (list(ends.T) for ends in rectangles(counts.shape))
         found = estimate.count_bins(tuple(lo), tuple(hi))

@@ -18,7 +18,7 @@ from dphist.ranges.leaf_counts import BinAnswers
 from dphist.ranges.shape import TreeShape
 from dphist.release.range_histogram import Answers
 from dphist.release.range_histogram.answers import ERRORS, band
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class NodeAnswers(Answers):
 
     @cached_property
     def _sums(self) -> list[NumberArray]:
-        return [summed(level) for level in self.nodes]
+        return [sum_boxes(level) for level in self.nodes]
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return the sums of the minimum number of nodes of each box."""
@@ -280,7 +280,7 @@ class TreeAnswers(Answers):
         if self._make_fitted is None:
             return None
         bins = self._make_fitted()
-        return bins, summed(bins)
+        return bins, sum_boxes(bins)
 
     def count(self, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
         """Return estimates of the boxes."""
@@ -303,7 +303,9 @@ class TreeAnswers(Answers):
         ends = bars(self.count(lo, hi), middle - noise, middle + noise, self.least_width)
         return ends[0] * some, ends[1] * some
 
-    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+    def count_unclipped(
+        self, lo: list[IntArray], hi: list[IntArray]
+    ) -> tuple[NumberArray, FloatArray]:
         """Return the sums of the fit, with their standard errors."""
         if self._fitted is None:
             return self.count(lo, hi), self.error(lo, hi)

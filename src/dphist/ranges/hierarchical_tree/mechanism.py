@@ -253,12 +253,12 @@ def best_branching(bins: tuple[int, ...], gaussian: bool) -> int:
     (16, 4)
     """
     most = max(FEW, min(MANY, max(bins)))
-    foreseen = {b: _foreseen(bins, b, gaussian) for b in range(FEW, most + 1)}
+    foreseen = {b: _predict_seconds(bins, b, gaussian) for b in range(FEW, most + 1)}
     slack = 1.0 if len(bins) == 1 else 1.15
     return next(b for b, cost in foreseen.items() if cost <= slack * min(foreseen.values()))
 
 
-def _foreseen(bins: tuple[int, ...], branching: int, gaussian: bool) -> float:
+def _predict_seconds(bins: tuple[int, ...], branching: int, gaussian: bool) -> float:
     height = 0
     while branching**height < max(bins):
         height += 1

@@ -53,7 +53,9 @@ class Answers(Protocol):
         """Return both ends of (q,) intervals, `errors` standard errors to either side."""
         return band(self.count(lo, hi), errors * self.error(lo, hi))
 
-    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+    def count_unclipped(
+        self, lo: list[IntArray], hi: list[IntArray]
+    ) -> tuple[NumberArray, FloatArray]:
         """Return estimates of boxes that hold all bins before any count was made non-negative.
 
         They are right on average, unlike `count`, so those of several histograms can be added up;
@@ -115,7 +117,9 @@ class PartAnswers:
         """Return both ends of (q,) intervals, `errors` standard errors to either side."""
         return self.whole.interval(*self._boxes(lo, hi), errors)
 
-    def unclipped(self, lo: list[IntArray], hi: list[IntArray]) -> tuple[NumberArray, FloatArray]:
+    def count_unclipped(
+        self, lo: list[IntArray], hi: list[IntArray]
+    ) -> tuple[NumberArray, FloatArray]:
         """Return estimates and errors as they are: a part has no fit of its own."""
         return self.count(lo, hi), self.error(lo, hi)
 

@@ -61,7 +61,7 @@ def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
     return [part.astype(np.int64) for part in whole]
 
 
-def summed(values: NumberArray) -> NumberArray:
+def sum_boxes(values: NumberArray) -> NumberArray:
     """Return the sums over all boxes that begin at the origin; each axis is longer by one.
 
     Parameters
@@ -81,10 +81,10 @@ def summed(values: NumberArray) -> NumberArray:
 
 
 def box_sums(sums: NumberArray, lo: list[IntArray], hi: list[IntArray]) -> NumberArray:
-    """Return the sums over boxes, from the result of `summed`, by inclusion-exclusion.
+    """Return the sums over boxes, from the result of `sum_boxes`, by inclusion-exclusion.
 
     >>> ends = [np.array([1]), np.array([0])], [np.array([2]), np.array([2])]
-    >>> box_sums(summed(np.array([[1, 2], [3, 4]])), *ends)
+    >>> box_sums(sum_boxes(np.array([[1, 2], [3, 4]])), *ends)
     array([7])
     """
     corners = _corners(lo, hi)

@@ -159,11 +159,11 @@ def autoregressive_counter(
     chosen = design(horizon)
     added = _rounding_distance(chosen, horizon if times is None else times)
     return AutoregressiveCounter(
-        chosen.decays, *scaled(chosen, squared_distance, added, _ROUNDING_SHARE)
+        chosen.decays, *scale_variances(chosen, squared_distance, added, _ROUNDING_SHARE)
     )
 
 
-def scaled(
+def scale_variances(
     chosen: Design, squared_distance: Fraction, added: Fraction, share: Fraction
 ) -> tuple[tuple[Fraction, ...], int]:
     """Return variances and `unit_bits` for which one event moves paths by at most the distance.
@@ -214,10 +214,10 @@ def _rounding_distance(chosen: Design, times: int) -> Fraction:
 
     The root of the sum of squared shifts over times and parts (Lemma 5), rounded up.
     """
-    return root_above(times * squared_shifts(len(chosen.decays)))
+    return root_above(times * bound_squared_shifts(len(chosen.decays)))
 
 
-def squared_shifts(parts: int) -> Fraction:
+def bound_squared_shifts(parts: int) -> Fraction:
     """Return a bound of the sum of squared shifts that rounding adds at one time, in units."""
     others = parts - 1
     return (others + _FIRST_SHIFT) ** 2 + others * _SHIFT**2

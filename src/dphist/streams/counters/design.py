@@ -121,14 +121,14 @@ def _decay_times(shape: Shape, parts: int, horizon: int) -> list[Fraction]:
     with localcontext(Context(prec=28)):
         slowest = max(shape.slowest * horizon, shape.fastest)
         if parts == 1:
-            return [_rounded(slowest)]
+            return [_round_short(slowest)]
         next_one = max(slowest / shape.last_ratio, shape.fastest)
         quick = [shape.fastest]
         if parts > 2:
             ratio = (max(next_one / shape.fastest, Decimal("1.5")).ln() / (parts - 2)).exp()
             quick = [shape.fastest * ratio**i for i in range(parts - 1)]
-        return [_rounded(time) for time in (*quick, max(slowest, 2 * quick[-1]))]
+        return [_round_short(time) for time in (*quick, max(slowest, 2 * quick[-1]))]
 
 
-def _rounded(time: Decimal) -> Fraction:
+def _round_short(time: Decimal) -> Fraction:
     return Fraction(_SHORT.plus(time))

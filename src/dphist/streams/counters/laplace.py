@@ -212,11 +212,11 @@ def laplace_half_width(rate: Fraction, blocks: int, level: float) -> int:
     shares = weights / weights.sum()
     scales = np.sqrt(2 * points) / float(rate)
 
-    def missed(width: float) -> float:
+    def compute_miss_chance(width: float) -> float:
         return float(2 * (shares * ndtr(-width / scales)).sum())
 
     low, high = 0.0, 40 * math.sqrt(blocks) / float(rate)
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if missed(middle) > 1 - level else (low, middle)
+        low, high = (middle, high) if compute_miss_chance(middle) > 1 - level else (low, middle)
     return max(math.ceil(high - 0.5), 0)

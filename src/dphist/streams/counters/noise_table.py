@@ -75,7 +75,7 @@ class NoiseTable:
         kept = self.times
         if self.counter.skips and kept[-1] not in self.marks:
             kept = kept[:-1]
-        return replace(self, times=kept.followed_by(time), rows=rows)
+        return replace(self, times=kept.append_time(time), rows=rows)
 
     def _add_paths(self, labels: int, source: Source | None) -> "NoiseTable":
         """Return a table with enough paths; new ones are stepped through all times.
@@ -101,7 +101,7 @@ def whole_and_rest(units: IntArray, unit_bits: int) -> tuple[IntArray, IntArray]
     return units >> unit_bits, units & ((1 << unit_bits) - 1)
 
 
-def rounded(units: IntArray, unit_bits: int) -> IntArray:
+def round_units(units: IntArray, unit_bits: int) -> IntArray:
     """Return units as records, rounded to the nearest integer, halves up."""
     whole, rest = whole_and_rest(units, unit_bits)
     nearest: IntArray = whole + (2 * rest >= 1 << unit_bits) if unit_bits else whole

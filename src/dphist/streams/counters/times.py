@@ -21,7 +21,7 @@ class Times(Sequence[int]):
         if any(later <= earlier for earlier, later in zip((0, *self), self, strict=False)):
             raise ValueError("times must ascend")
 
-    def followed_by(self, time: int) -> "Times":
+    def append_time(self, time: int) -> "Times":
         """Return these times and a later one."""
         if time <= (self[-1] if self._number else 0):
             raise ValueError("times must ascend")

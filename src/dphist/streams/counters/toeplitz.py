@@ -30,9 +30,9 @@ from dphist.errors import ParameterError
 from dphist.noise import Source, rounded_gaussian
 from dphist.streams.counters.autoregressive import (
     AutoregressiveCounter,
+    bound_squared_shifts,
     root_above,
-    scaled,
-    squared_shifts,
+    scale_variances,
     times_factor,
 )
 from dphist.streams.counters.design import (
@@ -133,8 +133,10 @@ def _counter(
     chosen: Design, squared_distance: Fraction, horizon: int, times: int
 ) -> ToeplitzCounter:
     parts = len(chosen.decays)
-    shifts = (times - 1) * squared_shifts(parts) + first_squared_shifts(parts)
-    variances, unit_bits = scaled(chosen, squared_distance, root_above(shifts), _ROUNDING_SHARE)
+    shifts = (times - 1) * bound_squared_shifts(parts) + first_squared_shifts(parts)
+    variances, unit_bits = scale_variances(
+        chosen, squared_distance, root_above(shifts), _ROUNDING_SHARE
+    )
     return ToeplitzCounter(chosen.decays, variances, unit_bits, horizon, times)
 
 

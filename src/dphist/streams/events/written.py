@@ -13,7 +13,9 @@ def count_events(stream: ContinualHistogram, events: list[Event]) -> None:
     if events[0].user is None:
         stream.update_many([[read_label(text, kind) for text in texts] for texts in labels])
     elif kind != "text":
-        stream.update_many(_typed_rows(events, kind), label="label", event="event", user="user")
+        stream.update_many(
+            _make_typed_rows(events, kind), label="label", event="event", user="user"
+        )
     else:
         listed = pa.array(labels, pa.list_(pa.large_string()))
         table = pa.table({"label": listed, "user": _make_users(events)})
@@ -26,7 +28,7 @@ def _make_users(events: list[Event]) -> pa.Array:
     return pa.array(users, pa.int64() if isinstance(users[0], int) else pa.large_string())
 
 
-def _typed_rows(events: list[Event], kind: LabelType) -> pa.Table:
+def _make_typed_rows(events: list[Event], kind: LabelType) -> pa.Table:
     """Return events with users as rows of one label each, null for an event without labels."""
     texts = sorted({text for event in events for text in event.labels})
     places = {text: place for place, text in enumerate(texts)}

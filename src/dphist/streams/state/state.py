@@ -16,7 +16,7 @@ from dphist.errors import Argument, HorizonError, ParameterError
 from dphist.noise import Source
 from dphist.parameters import whole_number
 from dphist.privacy import PrivacyUnit
-from dphist.streams.counters.noise_table import NoiseTable, are_above, rounded
+from dphist.streams.counters.noise_table import NoiseTable, are_above, round_units
 from dphist.streams.events.columns import check_user_type
 from dphist.streams.events.cutting import Events, cut, keep_known, remove_labels, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
@@ -230,7 +230,7 @@ class StreamState:
         if limit is not None:
             above = are_above(exact, units, limit, bits)
         chosen = np.flatnonzero(above).tolist()
-        values = (exact + rounded(units, bits)).tolist()
+        values = (exact + round_units(units, bits)).tolist()
         counts = in_order({self.labels[place]: values[place] for place in chosen})
         first = [place for place in chosen if not self.released[place]]
         recorded = counts if record else None
@@ -263,7 +263,7 @@ class StreamState:
         if start > 1:
             exact_before, units_before = self._read_mark(start - 1)
             exact, units = exact - exact_before, units - units_before
-        values = (exact + rounded(units, bits)).tolist()
+        values = (exact + round_units(units, bits)).tolist()
         return in_order(
             {
                 label: value

@@ -178,7 +178,7 @@ def read_header(connection: sqlite3.Connection, path: Path) -> Header:
         tables = dict(connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL"))
         journal = connection.execute("PRAGMA journal_mode").fetchone()
     if header is None or tables != TABLES or journal != ("delete",):
-        raise _damaged_error(path)
+        raise _make_damaged_error(path)
     return header
 
 
@@ -196,7 +196,7 @@ def check_rows(connection: sqlite3.Connection, path: Path, header: Header) -> No
         for kind, key, content in connection.execute("SELECT kind, key, content FROM rows"):
             total += row_hash(header.key, kind, key, content)
     if not whole or header.with_sum(total) != header:
-        raise _damaged_error(path)
+        raise _make_damaged_error(path)
 
 
 def insert_header(connection: sqlite3.Connection, identity: str) -> None:
@@ -218,7 +218,7 @@ def explain_errors(path: Path, *damage: type[Exception]) -> Iterator[None]:
     except sqlite3.Error as error:
         raise translate_error(path, error) from None
     except damage:
-        raise _damaged_error(path) from None
+        raise _make_damaged_error(path) from None
 
 
 def translate_error(path: Path, error: sqlite3.Error | OSError) -> DphistError:
@@ -230,7 +230,7 @@ def translate_error(path: Path, error: sqlite3.Error | OSError) -> DphistError:
             "close it there first"
         )
     if fault in ("foreign", "damaged"):
-        return _damaged_error(path)
+        return _make_damaged_error(path)
     if fault == "full":
         return OutputFileError(f"no space left to write {path}")
     if isinstance(error, FileExistsError):
@@ -241,7 +241,7 @@ def translate_error(path: Path, error: sqlite3.Error | OSError) -> DphistError:
     return OutputFileError(f"could not write {path}: {reason}")
 
 
-def _damaged_error(path: Path) -> StateError:
+def _make_damaged_error(path: Path) -> StateError:
     """Return the error for a file with content that was never committed."""
     return StateError(
         f"{path} is damaged or was edited, or its journal {path.name}-journal was removed; a "

@@ -127,7 +127,7 @@ class Store:
     def _check(cls, owned: OwnedFile, *, moved: bool, new: bool = False) -> "Store":
         path = owned.path
         try:
-            owned.check_name(_renamed_error(path))
+            owned.check_name(_make_renamed_error(path))
             with explain_errors(path):
                 connection = owned.connect()
             header = read_header(connection, path)
@@ -263,7 +263,7 @@ class Store:
         """Commit what the block writes together with `header`, which counts one more commit."""
         connection = self._connection()
         header = replace(header, commits=header.commits + 1)
-        self._owned.check_name(_renamed_error(self.path))
+        self._owned.check_name(_make_renamed_error(self.path))
         with explain_errors(self.path):
             # If COMMIT fails or an exception from a signal interrupts it, the commit may or may not
             # have reached the disk. After a failed sync, reading the file does not show which. So
@@ -336,7 +336,7 @@ def _remove_taken(path: Path) -> None:
         owned.close()
 
 
-def _renamed_error(path: Path) -> StateError:
+def _make_renamed_error(path: Path) -> StateError:
     return StateError(
         f"{path} was renamed or removed while in use; move it back, or close the stream and open "
         "the state where it is now"

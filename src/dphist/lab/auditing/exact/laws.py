@@ -123,7 +123,7 @@ class PathSource:
         """Return a random whole number of this number of bits."""
         return self.one(Uniform(1 << number))
 
-    def refused(self, number: int) -> bytes:
+    def refuse_bytes(self, number: int) -> bytes:
         """Refuse to give bytes: a mechanism of dphist that asks for them draws real numbers."""
         del number
         raise self._ended(NotEnumerableError("its noise is no whole number with a known law"))

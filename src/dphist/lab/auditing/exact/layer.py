@@ -93,7 +93,7 @@ def enumerate_pairs(
             verdict = "refuted"
         elif seen.pairs and seen.most - claim.exact_delta <= _LITTLE:
             verdict = "holds"
-    return LayerResult(LayerReport("exact", verdict, _covered(seen, pairs)), seen.best)
+    return LayerResult(LayerReport("exact", verdict, _describe_covered(seen, pairs)), seen.best)
 
 
 def _multiply_laws(
@@ -186,7 +186,7 @@ def _follow_source(subject: Subject) -> Sourced | None:
         # All noise of our streams is from samplers. Of others nobody has looked.
         return (lambda data, _: run(data)) if find_package(type(mechanism)) is None else None
     if isinstance(mechanism, Mechanism):
-        return lambda data, path: run(data, source=path.refused)
+        return lambda data, path: run(data, source=path.refuse_bytes)
     with contextlib.suppress(TypeError, ValueError):  # of callables without a signature
         if "source" in inspect.signature(run).parameters:
             return lambda data, path: run(data, source=path)
@@ -196,13 +196,13 @@ def _follow_source(subject: Subject) -> Sourced | None:
 def _law(run: Sourced, data: Any, seconds: float) -> Law:
     """Enumerate a law; what is far too large is given up early."""
 
-    def shown(path: PathSource) -> Hashable:
+    def capture_path(path: PathSource) -> Hashable:
         with asked(path):
             return capture_run(lambda held: run(held, path), data)
 
     begun = time.monotonic()
     look = begun + seconds / 8, _HOPELESS
-    return enumerate_law(shown, missing=_MISSING, until=begun + seconds, look=look)
+    return enumerate_law(capture_path, missing=_MISSING, until=begun + seconds, look=look)
 
 
 def _curve(one: Law, other: Law) -> tuple[tuple[float, float], ...]:
@@ -232,7 +232,7 @@ def _short(shown: Hashable) -> str:
     return text if len(text) <= 160 else f"{text[:157]}..."
 
 
-def _covered(seen: _Seen, pairs: tuple[Pair, ...]) -> str:
+def _describe_covered(seen: _Seen, pairs: tuple[Pair, ...]) -> str:
     paths, pair = many(seen.paths, "path"), many(len(pairs), "pair")
     are = "is" if len(pairs) == 1 else "are"
     said = f"{paths}; the laws of {len(seen.pairs)} of {pair} {are} known"

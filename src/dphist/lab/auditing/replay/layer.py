@@ -127,7 +127,7 @@ def prove_by_law(laws: Laws, claim: Claim) -> Finding | None:
     if not ratio:
         return None
     shown = math.nextafter(float(ratio), 0)
-    said = _said(mine.noisy_numbers())
+    said = _format_numbers(mine.noisy_numbers())
     return Finding("replay", laws.pair, laws.swapped, shown, ((0.0, shown),), said)
 
 
@@ -144,7 +144,7 @@ def _turn_draws(mine: Entry, its: Entry, claim: Claim, falling: bool) -> NumberA
     return np.where(moved == 0, mine.drawn, moved * size)
 
 
-def _said(numbers: tuple[int, ...]) -> str:
+def _format_numbers(numbers: tuple[int, ...]) -> str:
     first = ", ".join(map(str, numbers[:_SHOWN]))
     more = len(numbers) - _SHOWN
     return f"the noisy numbers of the release are {first}" + (f" and {more} more" * (more > 0))

@@ -86,7 +86,7 @@ def replace_samplers() -> Iterator[None]:
             return
         _IN_PLACE.append(True)
         try:
-            with replaced(stand_ins):
+            with replace_objects(stand_ins):
                 yield
         finally:
             _IN_PLACE.clear()
@@ -126,7 +126,7 @@ def _stand_in(name: str, sampler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def replaced(stand_ins: dict[int, Any]) -> Iterator[None]:
+def replace_objects(stand_ins: dict[int, Any]) -> Iterator[None]:
     """Replace objects, by their `id`, wherever a module of dphist holds them under some name."""
     held: list[tuple[Any, str, Any]] = []
     try:
@@ -264,7 +264,7 @@ class _Session:
         if self.recorded is None:
             drawn = self._chosen(sample_noise(sampler, parameter, int(np.prod(size)), self.source))
         else:
-            drawn = self._drawn_before(self.recorded, request)
+            drawn = self._get_earlier_draw(self.recorded, request)
         return self._given(request, drawn, size)
 
     def _chosen(self, drawn: NumberArray) -> NumberArray:
@@ -282,7 +282,7 @@ class _Session:
                 raise self._different("a sampler returns something else than numbers")
             request = Request(request.sampler, request.parameter, drawn.shape, request.asked)
         else:
-            drawn = self._drawn_before(self.recorded, request)
+            drawn = self._get_earlier_draw(self.recorded, request)
             request = self.recorded.entries[len(self.found.entries)].request
         if request.size != ():
             return self._given(request, drawn.reshape(-1), request.size)
@@ -290,7 +290,7 @@ class _Session:
         found = self._given(request, drawn.reshape(-1), 1)
         return one_drawn(self, number, found.view(np.ndarray)[0].item(), 0)
 
-    def _drawn_before(self, recorded: Transcript, request: Request) -> NumberArray:
+    def _get_earlier_draw(self, recorded: Transcript, request: Request) -> NumberArray:
         number = len(self.found.entries)
         if number >= len(recorded.entries):
             raise self._different("more requests are made")
@@ -384,7 +384,7 @@ def replayable(
     name = getattr(sampler, "__qualname__", type(sampler).__name__)
 
     @functools.wraps(sampler, updated=())
-    def drawn(*arguments: Any, **named: Any) -> Any:
+    def draw_asked(*arguments: Any, **named: Any) -> Any:
         asked = get_sampling()
         if asked is None:
             return sampler(*arguments, **named)
@@ -394,4 +394,4 @@ def replayable(
         request = Request(kind, parameter, (), f"{name}{arguments!r}{sorted(named.items())!r}")
         return asked.draw_with(request, lambda: sampler(*arguments, **named))
 
-    return drawn
+    return draw_asked

@@ -159,17 +159,17 @@ def find_power(
     rare = (other_hits + 0.5) / (runs + 1)
     most = _quantile(rare, runs, 0.95)
 
-    def refuted(true: float) -> bool:
+    def is_refuted(true: float) -> bool:
         """Whether the claim is refuted with the 5 % quantile of hits, and the 95 % one there."""
         hits = _quantile(min(1.0, math.exp(true) * rare + delta), runs, 0.05)
         return bound_epsilons(hits, most, runs, [delta], error, joint=joint)[0] > epsilon
 
     lowest, highest = epsilon, math.log((1 - delta) / rare) if rare < 1 - delta else epsilon
-    if highest <= lowest or not refuted(highest):
+    if highest <= lowest or not is_refuted(highest):
         return None
     for _ in range(30):
         middle = (lowest + highest) / 2
-        if refuted(middle):
+        if is_refuted(middle):
             highest = middle
         else:
             lowest = middle

@@ -263,7 +263,7 @@ def _best(
     ranked = list({column.name: column for _, _, column in found}.values())
     if len(ranked) > 1 and sides.runs >= _FEWEST_WEIGHED:
         check()
-        best.append(_weighed(ranked[:_WEIGHED], sides))
+        best.append(_weigh_features(ranked[:_WEIGHED], sides))
     for _, condition, column in found[:_REFINED]:
         check()
         left = sides.where(column.holds(condition))
@@ -316,11 +316,11 @@ def _conditions(column: Column, sides: _Sides) -> Iterator[Options]:
         )  # fmt: skip
 
 
-def _weighed(columns: list[Column], sides: _Sides) -> tuple[float, Event]:
+def _weigh_features(columns: list[Column], sides: _Sides) -> tuple[float, Event]:
     """Return an event of several features: half of the runs weigh them, half choose a line."""
     early, late = sides.early, ~sides.early
     tables = tuple(_table(column, sides.one & early, sides.other & early) for column in columns)
-    scored = np.column_stack([_scored(*each) for each in zip(tables, columns, strict=True)])
+    scored = np.column_stack([_score_runs(*each) for each in zip(tables, columns, strict=True)])
     weights = fit_weights(scored[early], sides.one[early])
     sums = [
         np.sort((scored[side & late] * weights).sum(axis=1)) for side in (sides.one, sides.other)
@@ -340,7 +340,7 @@ def _table(column: Column, one: BoolArray, other: BoolArray) -> Table:
     return table_of_numbers(column.name, (column.numbers[one], column.numbers[other]))
 
 
-def _scored(table: Table, column: Column) -> FloatArray:
+def _score_runs(table: Table, column: Column) -> FloatArray:
     """Return what `Table.score` says of each run, 0 where the feature is absent."""
     if table.ratios is not None:
         return np.array([*table.ratios.values(), 0.0])[column.codes]

@@ -58,7 +58,7 @@ def dependence(shown: Sequence[Hashable]) -> str:
             "Later runs on the same data differ from earlier ones: there is a state. The counts "
             "above are not to be relied on."
         )
-    lag = _agreeing_lag(shown)
+    lag = _find_agreeing_lag(shown)
     if lag is not None:
         return (
             f"Runs on the same data repeat each other: outcomes agree with those {lag} runs before "
@@ -67,7 +67,7 @@ def dependence(shown: Sequence[Hashable]) -> str:
     return ""
 
 
-def _agreeing_lag(shown: Sequence[Hashable]) -> int | None:
+def _find_agreeing_lag(shown: Sequence[Hashable]) -> int | None:
     """Return a distance at which outcomes agree too often."""
     runs = len(shown)
     places: dict[Hashable, list[int]] = defaultdict(list)

@@ -154,7 +154,7 @@ class Gram(NamedTuple):
     right: FloatArray
     own: FloatArray
 
-    def padded(self, size: int) -> "Gram":
+    def pad(self, size: int) -> "Gram":
         """Return the products with further buckets that no query takes, `size` in all."""
         more = (0, size - len(self.own))
         return Gram(*(np.pad(part, more) for part in self))
@@ -198,7 +198,7 @@ def weights_for(gram: Gram, buckets: int) -> list[FloatArray]:
     buckets : there are as many; more, up to a power of two, do not exist.
     """
     height = (buckets - 1).bit_length()
-    gram = gram.padded(2**height)
+    gram = gram.pad(2**height)
     exists = (np.arange(2**height) < buckets).astype(np.float64)
     spread = exists  # (2**height,): rows of the covariance of a node's buckets, summed
     variance = exists  # (nodes,), of the sum of a node, in units of a count of weight 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.ranges.comparing.queries import random_ranges, rectangles
-from dphist.release.range_histogram.boxes import box_sums, summed
+from dphist.release.range_histogram.boxes import box_sums, sum_boxes
 
 RANGES = 2_000
 PASSES = 10  # over all measurements so far, in each round (the paper's Sec. 2.3.2 repeats them too)
@@ -74,7 +74,7 @@ def histories(
     left = np.ones(len(queries.lo[0]), np.bool_)
     found = []
     for _ in range(rounds):
-        errors = np.abs(box_sums(summed(counts - weights), *queries))
+        errors = np.abs(box_sums(sum_boxes(counts - weights), *queries))
         score = np.where(left, epsilon / (2 * rounds) * errors / 2, -np.inf)
         chosen = int(np.argmax(score + generator.gumbel(size=len(score))))  # exponential mechanism
         left[chosen] = False

@@ -50,8 +50,8 @@ def priv_tree(counts: IntArray, epsilon: float, generator: np.random.Generator) 
         leaf = alive & ~split
         counted = nodes + generator.laplace(scale=2 / epsilon, size=nodes.shape)
         width = 2 ** (depths - depth)
-        estimate += repeated(np.where(leaf, counted, 0) / width**axes, width)
-        alive = repeated(split, 2)
+        estimate += repeat_blocks(np.where(leaf, counted, 0) / width**axes, width)
+        alive = repeat_blocks(split, 2)
     return estimate[bins]
 
 
@@ -63,7 +63,7 @@ def block_sums(counts: IntArray, width: int) -> IntArray:
     return counts
 
 
-def repeated(values: npt.NDArray[Scalar], width: int) -> npt.NDArray[Scalar]:
+def repeat_blocks(values: npt.NDArray[Scalar], width: int) -> npt.NDArray[Scalar]:
     """Return every value for a block of this width along every axis."""
     for axis in range(values.ndim):
         values = np.repeat(values, width, axis=axis)
