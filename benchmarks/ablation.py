@@ -51,7 +51,7 @@ WITHOUT: dict[str, list[Patch]] = {
     "heights smoothed by neighbors": [(scan_decoding, "smooth_heights", unsteadied)],
     "steps kept when smoothing": [(scan_blocks, "_STEP", math.inf)],
     "less weight for large noise": [
-        (scan_blocks, "_weighed", lambda noise, off: np.full(len(off), noise))
+        (scan_blocks, "_weigh_counts", lambda noise, off: np.full(len(off), noise))
     ],
     "columns up to where rows are better": [
         (scan, "_CORNER_SLOPE", math.inf),
@@ -69,7 +69,7 @@ WITHOUT: dict[str, list[Patch]] = {
     "steps in blocks": [
         (scan_decoding, "steps", lambda _, heights, *__: np.full((len(heights), 2), np.nan))
     ],
-    "rows end where columns do": [(scan_mechanism, "agreeing", lambda *curves: curves)],
+    "rows end where columns do": [(scan_mechanism, "make_agree", lambda *curves: curves)],
     "halves of even counts": [(scan_decoding, "halfway", lambda *_: 0.0)],
     "decoding again": [(scan_decoding, "_SECOND", 0.0)],
     "tail cut at 0.9/ε (half as high)": [(scan_decoding, "_WORTH_KEEPING", 0.45)],

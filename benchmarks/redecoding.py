@@ -46,7 +46,7 @@ def decoder(bendings: tuple[float, ...], share: float) -> Iterator[None]:
     with (
         patch.object(refining, "_BENDINGS", bendings),
         patch.object(decoding, "_SECOND", share),
-        patch.object(decoding, "refined", remembered),
+        patch.object(decoding, "refine_curve", remembered),
     ):
         yield
 

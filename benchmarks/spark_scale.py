@@ -91,7 +91,7 @@ def in_three_shuffles(job: Callable[[Any], object]) -> Callable[[Any], object]:
     """Return a job where Spark may add up the rows of a user and label before it sends them."""
 
     def ungathered(frame: Any) -> None:
-        with patch.object(SparkRows, "gathered", lambda rows, _: rows):
+        with patch.object(SparkRows, "gather", lambda rows, _: rows):
             job(frame)
 
     return ungathered

@@ -144,7 +144,7 @@ def plan(
     Examples
     --------
     >>> found = plan("labels", epsilon=[1, 2], max_labels=10, delta="1e-6", users=10_000)
-    >>> found.column("appears_from"), found.column("count_guessers")
+    >>> found.column("appears_from"), found.column("guessed_right")
     ([93, 50], [74, 89])
     """
     planning = find_planning(kind)

@@ -237,7 +237,7 @@ def test_after_one_interrupt_the_samplers_are_back(monkeypatch: pytest.MonkeyPat
             nonlocal lines
             if frame.f_code.co_filename != file:
                 return None
-            if event == "line" and frame.f_code.co_name in ("replaced", "_put_back", "_end"):
+            if event == "line" and frame.f_code.co_name in ("replace_objects", "_put_back", "_end"):
                 # Before a `try` no signal is handled, as nothing is called there.
                 lines += linecache.getline(file, frame.f_lineno).strip() != "try:"
                 if lines == interrupted_at:
