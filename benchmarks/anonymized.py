@@ -95,7 +95,7 @@ def _measure_missing(
     for number, cell in enumerate(missing, 1):
         what = f"{cell.dataset.name}, ε = {epsilon_text(cell.epsilon)}, {cell.contender.name}"
         _, case = open_case(cell.dataset.profile)
-        foreseen = case.foreseen(cell.mechanism)
+        foreseen = case.foresee(cell.mechanism)
         if foreseen is not None and FEWEST * foreseen > limit:
             slow.append(f"{what}: {FEWEST} runs take {FEWEST * foreseen:.2g} s or more")
             continue

@@ -30,7 +30,7 @@ from dphist.privacy.unit import ONE_EDGE, ONE_RECORD
 from dphist.release.maker import Maker, read_parameters
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 M = TypeVar("M")
 
@@ -216,7 +216,7 @@ class MechanismBase(Maker):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
     def _hold(self, **values: object) -> None:
         """Set fields, in the constructor: the mechanism is frozen, but not yet given out."""

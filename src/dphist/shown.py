@@ -19,7 +19,7 @@ _FUNCTIONS = {
 }
 
 
-def shown_by(function: str, value: Any, **options: Any) -> Any:
+def show_by(function: str, value: Any, **options: Any) -> Any:
     """Return what a function of `dphist.report` makes of a value.
 
     Parameters

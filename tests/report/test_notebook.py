@@ -18,7 +18,7 @@ from dphist.render.html import HEAD
 from dphist.report import make_release_document
 from dphist.report.notebook import html_of, register_view
 from dphist.sentence import fill
-from dphist.shown import shown_by
+from dphist.shown import show_by
 from tests.support.refusal import NUMBER, SENTINEL
 from tests.support.release.tables import BINNED, LABELS, RELEASES, STREAM
 from tests.support.report.mean_kind import Mean
@@ -242,7 +242,7 @@ def test_a_ledger_shows_budgets_and_releases_and_its_data_do_not_show(tmp_path) 
 def test_a_class_of_somebody_else_s_has_a_view() -> None:
     class Plan:
         def _repr_html_(self) -> str:
-            return str(shown_by("html_of", self))
+            return str(show_by("html_of", self))
 
     with pytest.raises(UnsupportedError, match="register_view"):
         Plan()._repr_html_()

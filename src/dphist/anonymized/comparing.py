@@ -57,7 +57,7 @@ class AnonymizedCase(compared.Case):
         unit = str(self.data.sensitivity).encode()
         return compared.compute_digest([*(each.tobytes() for each in arrays), unit])
 
-    def known(self) -> Mapping[str, compared.Given]:
+    def list_known(self) -> Mapping[str, compared.Given]:
         """Number of labels, the maximum, delta, and the public bound."""
         return {
             "labels": compared.Given(_labels(self.opened), LABELS),
@@ -66,7 +66,7 @@ class AnonymizedCase(compared.Case):
             "sensitivity": compared.Given(self.data.sensitivity, always=True),
         }
 
-    def published(self) -> list[compared.Contender]:
+    def list_published(self) -> list[compared.Contender]:
         """Return all, some of them with and without what they may be given."""
         return list(contenders(self.delta))
 
@@ -74,7 +74,7 @@ class AnonymizedCase(compared.Case):
         """Return what releases the profile once."""
         return compared.make_run(partial(mechanism.release, self.data), self._errors)
 
-    def foreseen(self, mechanism: Any) -> float | None:
+    def foresee(self, mechanism: Any) -> float | None:
         """Return what the noise of a mechanism of dphist takes.
 
         Some draw noise for each label, in calls into NumPy that nothing can interrupt.

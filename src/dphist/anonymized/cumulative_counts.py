@@ -72,7 +72,7 @@ class CumulativeCounts(CumulativeCountsMeasuring, AnonymizedMechanism):
         self._hold(largest=whole_number(largest, "largest", 1, 2**40))
         check_cell_epsilon(self.epsilon, self.sensitivity)
 
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw and infer; nothing estimates the total apart, and nothing is kept."""
         columns = infer_decreasing(self.measure(profile, source))
         return Drawn(from_rows_and_columns(NOTHING, columns))

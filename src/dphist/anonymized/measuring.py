@@ -68,7 +68,7 @@ class AnonymizedMeasuring(CellMeasuring):
             If the profile was made with a larger `sensitivity` than this mechanism protects.
         """
         self._accept(profile)
-        drawn = self._drawn(profile, source)
+        drawn = self._draw(profile, source)
         return self._make_release(
             drawn.value,
             profile,
@@ -79,7 +79,7 @@ class AnonymizedMeasuring(CellMeasuring):
         )
 
     @abstractmethod
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw noise for an accepted profile, and infer what is released."""
 
     def _accept(self, profile: Profile) -> None:

@@ -90,7 +90,7 @@ class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
         self._hold(total=public)
         check_cell_epsilon(self._total_epsilon or self.epsilon, self.sensitivity)
 
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `total` is the private total, if any."""
         noisy_total, noisy = self._measure(profile, source)
         total = None if self.total is not None else max(noisy_total, 0)

@@ -102,7 +102,7 @@ class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
         clipped = np.maximum(noisy, 0)
         return np.sort(clipped)[::-1] if self.inference == "sort" else clipped
 
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw and infer; nothing estimates the total apart, and nothing is kept."""
         counts = self.infer(self.measure(profile, source))
         return Drawn(from_rows_and_columns(counts, NOTHING))

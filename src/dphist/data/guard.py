@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from dphist.arrays import AnyArray
 from dphist.errors import LedgerError, UnsupportedError
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 D = TypeVar("D")
 
@@ -49,7 +49,7 @@ class Guarded:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: how the data are released."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
     def __repr__(self) -> str:
         return f"Guarded(by {self.__place}; not shown)"
@@ -73,7 +73,7 @@ class Secret:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the public bounds, no values."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
 
 class Guarding(Protocol):

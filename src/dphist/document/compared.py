@@ -136,18 +136,18 @@ class Case(ABC):
         """Names the content of the data, whatever file it came from."""
 
     @abstractmethod
-    def known(self) -> Mapping[str, Given]:
+    def list_known(self) -> Mapping[str, Given]:
         """Return the parameters that follow from the data, by name."""
 
     @abstractmethod
     def run(self, mechanism: Any) -> Run:
         """Return what releases these data once; see `make_run`."""
 
-    def published(self) -> list[Contender]:
+    def list_published(self) -> list[Contender]:
         """Return all mechanisms of this kind that there are implementations of."""
         return []
 
-    def foreseen(self, mechanism: Any) -> float | None:
+    def foresee(self, mechanism: Any) -> float | None:
         """Return about how long a release takes at least, in seconds; None if nothing tells."""
         return None
 
@@ -165,7 +165,7 @@ class Case(ABC):
         ParameterError
             If it needs a parameter that does not follow from the data.
         """
-        given = find_given(mechanism, self.known(), name)
+        given = find_given(mechanism, self.list_known(), name)
         values = {parameter: each.value for parameter, each in given.items()}
         told = ", ".join(each.told for each in given.values() if each.told)
         return Contender(

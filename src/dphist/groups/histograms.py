@@ -170,16 +170,16 @@ class HistogramsByGroup(Released):
             self, histograms=tuple(replace(each, axes=(axis,)) for each in self.histograms)
         )
 
-    def inferred_again(self, decoded: "HistogramsByGroup") -> "HistogramsByGroup":
+    def infer_again(self, decoded: "HistogramsByGroup") -> "HistogramsByGroup":
         """Return what was decoded from the same noisy counts, with the edges of this."""
         return decoded.with_axis(self.axis) if self.histograms[0].has_edges else decoded
 
-    def completed(self, decoded: "HistogramsByGroup") -> "HistogramsByGroup":
+    def complete(self, decoded: "HistogramsByGroup") -> "HistogramsByGroup":
         """Return this value with what answers ranges, as decoded from its noisy counts."""
         if self.groups != decoded.groups or len(self) != len(decoded):
             raise ValueError("the groups are not those of the noisy counts")
         pairs = zip(self.histograms, decoded.histograms, strict=True)
-        return replace(self, histograms=tuple(one.completed(two) for one, two in pairs))
+        return replace(self, histograms=tuple(one.complete(two) for one, two in pairs))
 
     def to_content(self) -> dict[str, Any]:
         """Return a JSON object for saving."""

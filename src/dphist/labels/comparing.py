@@ -48,7 +48,7 @@ class LabelsCase(compared.CaseOfTotal):
         bounds = (self.data.max_labels, self.data.max_count)
         return compared.compute_digest([repr(said).encode(), repr(bounds).encode()])
 
-    def known(self) -> Mapping[str, compared.Given]:
+    def list_known(self) -> Mapping[str, compared.Given]:
         """Return the bounds, which are public."""
         return {
             "max_labels": compared.Given(
@@ -58,7 +58,7 @@ class LabelsCase(compared.CaseOfTotal):
             "delta": compared.Given(self.delta),
         }
 
-    def published(self) -> list[compared.Contender]:
+    def list_published(self) -> list[compared.Contender]:
         """Return Rogers' mechanisms; those that need the labels of each user if these were kept."""
         if self.data.max_labels is None:
             return []

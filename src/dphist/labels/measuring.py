@@ -92,10 +92,10 @@ class LabelsMeasuring(MechanismBase):
         self, counts: LabelCounts, source: Source | None
     ) -> tuple[LabelTable, Mapping[str, IntArray]]:
         """Draw noise for accepted counts; return the labels, and numbers beside them by name."""
-        return self._drawn(counts, source), self._draw_beside(counts, source)
+        return self._draw(counts, source), self._draw_beside(counts, source)
 
     @abstractmethod
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+    def _draw(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         """Draw noise for accepted counts, and return what is released."""
 
     def _draw_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
@@ -226,7 +226,7 @@ class TopLabelsMeasuring(LabelsMeasuring):
             differing = min(differing, self.max_labels)
         return self.max_count + self.noise_scale * logarithm_above(differing / self.delta)
 
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+    def _draw(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.candidates + 1)
         chosen = self.choose(largest["count"].to_pylist(), source)
         labels = largest["label"].take(pa.array(chosen, pa.int64()))
@@ -269,7 +269,7 @@ class TopThresholdMeasuring(LabelsMeasuring):
         quantile = normal_quantile_above(self.delta / self.max_labels)
         return self.max_count + root_two * self.noise_scale * quantile
 
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+    def _draw(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         largest = counts.largest(self.k + 1)
         found = self.measure(largest["count"].to_pylist(), source)
         released = pa.table(

@@ -46,7 +46,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release
 from dphist.release.stated import check_unit_word
-from dphist.shown import shown_by
+from dphist.shown import show_by
 from dphist.streams import ContinualMechanism
 
 MAIN = "main"
@@ -597,7 +597,7 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: budgets, what is left, the last releases."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
     def _check_one_step(self, mechanism: Any, data: Any, account: Accounts) -> None:
         check_one_step(self.plan([mechanism], account=account, data=data).prices[0], mechanism)

@@ -166,7 +166,7 @@ def _calibrate_one(
         return _calibrate_rho(mechanism, aim, parameters)
     make = functools.partial(mechanism, **parameters)
     if not _needs_delta(mechanism, parameters):
-        return aim.noted(check_found(find_largest(make, aim, FINE)))
+        return aim.note(check_found(find_largest(make, aim, FINE)))
     if not aim.delta > 0:
         raise ParameterError("delta", "must be greater than 0: the mechanism needs a delta itself")
 
@@ -179,7 +179,7 @@ def _calibrate_one(
         shares += [*(_NEARLY_ALL if aim.releases == 1 else []), Fraction(1)]
     share, near = _best_share(find_mechanism, shares)
     chosen: M | None = find_mechanism(share, FINE, near)
-    return aim.noted(check_found(chosen))
+    return aim.note(check_found(chosen))
 
 
 def _best_share(
@@ -317,7 +317,7 @@ def _calibrate_rho(mechanism: Callable[..., M], aim: Aim, parameters: dict[str, 
         raise ParameterError("rho", "must not be given: it is what is calibrated", "leave it out")
     parameters = {name: value for name, value in parameters.items() if name != "rho"}
     if not aim.delta > 0 and not _needs_delta(mechanism, parameters):
-        return aim.noted(
+        return aim.note(
             check_found(find_largest(functools.partial(mechanism, **parameters), aim, FINE))
         )
     if not aim.delta > 0:
@@ -332,7 +332,7 @@ def _calibrate_rho(mechanism: Callable[..., M], aim: Aim, parameters: dict[str, 
     def make(epsilon: Fraction) -> M:
         return mechanism(rho=epsilon, **parameters)
 
-    return aim.noted(check_found(find_largest(make, aim, FINE)))
+    return aim.note(check_found(find_largest(make, aim, FINE)))
 
 
 def _needs_own_delta(mechanism: Callable[..., Any], parameters: dict[str, Any]) -> bool:

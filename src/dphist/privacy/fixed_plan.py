@@ -36,7 +36,7 @@ from dphist.privacy.losses import (
 )
 from dphist.privacy.rounding import readable
 from dphist.privacy.unit import PrivacyUnit, as_unit
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 Account: TypeAlias = Literal["single", "epsilon", "rho", "gaussian", "losses"]
 """How a total was found.
@@ -102,12 +102,12 @@ class FixedPlan:
     @property
     def fixed(self) -> ApproxDP:
         """What all releases cost that are decided beforehand."""
-        return self._stated(self._best(fixed=True)[0])
+        return self._state(self._best(fixed=True)[0])
 
     @property
     def chosen_on_the_way(self) -> ApproxDP:
         """What they cost where a release may be chosen after earlier results."""
-        return self._stated(self._best(fixed=False)[0])
+        return self._state(self._best(fixed=False)[0])
 
     @property
     def account(self) -> Account:
@@ -172,7 +172,7 @@ class FixedPlan:
             )
         return min(known, key=lambda found: found[0])
 
-    def _stated(self, epsilon: Fraction) -> ApproxDP:
+    def _state(self, epsilon: Fraction) -> ApproxDP:
         return ApproxDP(max(epsilon, LEAST_EPSILON), self.delta, self.unit)
 
     def __repr__(self) -> str:
@@ -190,11 +190,11 @@ class FixedPlan:
         OutputFileError
             If the folder does not exist, cannot be written, or is full.
         """
-        shown_by("write_page", self, path=path)
+        show_by("write_page", self, path=path)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
 
 def assemble_plan(mechanisms: tuple[Any, ...], delta: Fraction, unit: PrivacyUnit) -> FixedPlan:

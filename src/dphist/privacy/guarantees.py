@@ -20,7 +20,7 @@ from dphist.privacy.groups import (
 )
 from dphist.privacy.rounding import readable
 from dphist.privacy.unit import ONE_RECORD, PrivacyUnit, as_unit
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 
 def _hold(guarantee: object, name: str, value: Any) -> None:
@@ -127,7 +127,7 @@ class Protecting(ABC):
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
     def _format_unit(self) -> str:
         """Return the unit for a repr; empty for the default, one record."""

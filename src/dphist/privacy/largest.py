@@ -31,7 +31,7 @@ class Aim:
             return made.epsilon_at(self.delta, self.releases)
         return least_epsilon([made.guarantee], self.delta, self.releases)
 
-    def noted(self, made: M) -> M:
+    def note(self, made: M) -> M:
         """Return the mechanism with this aim as its target, if it can hold one."""
         held: object = made
         if not isinstance(held, Remembering):

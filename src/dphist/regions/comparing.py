@@ -91,14 +91,14 @@ class RegionsCase(compared.Case):
             parts += [leaf.counts.astype("<i8").tobytes(), leaf.prevalences.astype("<i8").tobytes()]
         return compared.compute_digest([*parts, str(self.data.sensitivity).encode()])
 
-    def known(self) -> Mapping[str, compared.Given]:
+    def list_known(self) -> Mapping[str, compared.Given]:
         """Return the tree and the bound, which are public."""
         return {
             "regions": compared.Given(self.opened.regions),
             "sensitivity": compared.Given(self.data.sensitivity, always=True),
         }
 
-    def published(self) -> list[compared.Contender]:
+    def list_published(self) -> list[compared.Contender]:
         """Return the mechanism, with and without a share for the top, and independent scans."""
         with_top = partial(RegionalProfiles, top_share=_SHARE)
         return [

@@ -67,7 +67,7 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
         for rate in self._rates:
             check_cell_epsilon(rate, 1)
 
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         noisy = self._measure(profile, source)
         total = sum(noisy["columns"].tolist()) + sum(noisy["rows"].tolist())
         return Drawn(self.decode(noisy), max(total, 0), noisy)

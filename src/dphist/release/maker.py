@@ -90,10 +90,10 @@ class Totaling(Protocol):
 class Inferred(Protocol):
     """A value that noisy counts and what is fixed about the data make together."""
 
-    def inferred_again(self, decoded: Any) -> Any:
+    def infer_again(self, decoded: Any) -> Any:
         """Return the value decoded from its noisy counts, with what this one has of the data."""
 
-    def completed(self, decoded: Any) -> Any:
+    def complete(self, decoded: Any) -> Any:
         """Return this value, read from a file, with what only its noisy counts hold.
 
         Raises

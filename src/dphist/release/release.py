@@ -54,7 +54,7 @@ from dphist.release.stated import (
 )
 from dphist.release.table_writer import TableWriter
 from dphist.release.tabular import Tabular
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 FORMAT = "dphist release"
 FORMAT_VERSION = 2
@@ -253,12 +253,12 @@ class Release(TableWriter, Released):
         """
         value = self.mechanism.decode(self.noisy)
         if isinstance(self.value, Inferred):
-            value = self.value.inferred_again(value)
+            value = self.value.infer_again(value)
         return replace(self, value=value, version=VERSION)
 
     def plot(self, ax: Any = None, *, columns: int = 2) -> Any:
         """Plot the release, and return matplotlib Axes: see `dphist.plot`."""
-        return shown_by("plot", self, ax=ax, columns=columns)
+        return show_by("plot", self, ax=ax, columns=columns)
 
     def to_arrow(self) -> pa.Table:
         """Return the released table: that of the value.
@@ -381,7 +381,7 @@ def _decode_alone(content: dict[str, Any]) -> Release:
         if isinstance(mechanism, Totaling) and total != mechanism.compute_total(noisy):
             raise ValueError("the total is not that of the noisy numbers")
     elif isinstance(value, Inferred) and noisy:
-        value = value.completed(mechanism.decode(noisy))
+        value = value.complete(mechanism.decode(noisy))
     return Release(
         value=value,
         guarantee=read_guarantee(content["guarantee"], mechanism.guarantee),

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.files import stage_outputs, write_text
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 
 class TableWriter:
@@ -35,7 +35,7 @@ class TableWriter:
         OutputFileError
             If the folder does not exist, cannot be written, or is full.
         """
-        text: str = shown_by(
+        text: str = show_by(
             "table_csv", self, spreadsheet_safe=spreadsheet_safe, show_below=show_below
         )
         if path is None:
@@ -94,12 +94,12 @@ class TableWriter:
             If the folder does not exist, cannot be written, or is full.
         """
         if path is None:
-            text: str = shown_by("table_file", self, form=".sdmx.csv", structure=structure)
+            text: str = show_by("table_file", self, form=".sdmx.csv", structure=structure)
             return text
         self._write(path, ".sdmx.csv", structure=structure)
         return None
 
     def _write(self, path: str | Path, form: str, **options: Any) -> None:
-        content = shown_by("table_file", self, form=form, **options)
+        content = show_by("table_file", self, form=form, **options)
         with stage_outputs() as staged:
             staged.write(path, content)

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from dphist.errors import DphistError
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 _NULLABLE = {
     **{f"int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
@@ -93,7 +93,7 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: a card with the head of the table."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the table as an Arrow stream, for every library that reads such streams."""

@@ -73,7 +73,7 @@ class StreamsCase(compared.CaseOfTotal):
         """Names the events in their order."""
         return compared.compute_digest(json.dumps(event).encode() for event in self.data)
 
-    def known(self) -> Mapping[str, compared.Given]:
+    def list_known(self) -> Mapping[str, compared.Given]:
         """Return horizon, labels of an event, and the number of readings."""
         return {
             "horizon": compared.Given(len(self.data)),
@@ -82,7 +82,7 @@ class StreamsCase(compared.CaseOfTotal):
             "delta": compared.Given(self.delta),
         }
 
-    def published(self) -> list[compared.Contender]:
+    def list_published(self) -> list[compared.Contender]:
         """Return the counters of dphist, of which "binary" is the published one."""
         return [
             self.contender(

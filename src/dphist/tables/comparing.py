@@ -98,7 +98,7 @@ class TablesCase(compared.Case):
         arrays = (np.ascontiguousarray(held, "<i8") for held in (self.data.cells, self.data.counts))
         return compared.compute_digest([stated.encode(), *(held.tobytes() for held in arrays)])
 
-    def known(self) -> Mapping[str, compared.Given]:
+    def list_known(self) -> Mapping[str, compared.Given]:
         """Return keys, tables, delta and the bound, which are public."""
         return {
             "keys": compared.Given(self.data.keys),
@@ -107,7 +107,7 @@ class TablesCase(compared.Case):
             "delta": compared.Given(self.delta, always=True),
         }
 
-    def published(self) -> list[compared.Contender]:
+    def list_published(self) -> list[compared.Contender]:
         """Return tables in one release, in whole numbers and without, and what is used instead."""
         cells = math.prod(self.data.keys.shape)
         found = [

@@ -318,11 +318,11 @@ class KeyedTables(KeyedSums):
             known=known,
         )
 
-    def inferred_again(self, decoded: "KeyedTables") -> "KeyedTables":
+    def infer_again(self, decoded: "KeyedTables") -> "KeyedTables":
         """Return tables decoded from the same noisy contrasts, with the known margins of these."""
         return decoded if self.known is None else decoded.with_known(self.known.to_content())
 
-    completed = inferred_again
+    complete = infer_again
 
     def bounds(self, names: Sequence[str], level: float = LEVEL) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper bounds of all cells of a table, each by itself."""

@@ -400,7 +400,7 @@ class Tables(TablesStating):
         decoded = self.decode(noisy)
         if (value.keys, value.tables) != (decoded.keys, decoded.tables):
             raise ValueError("the tables are not those of the mechanism")
-        return KeyedTables.inferred_again(value, decoded)
+        return KeyedTables.infer_again(value, decoded)
 
     def intervals(self, release: Release, level: float = 0.95) -> Intervals:
         """Return bounds on the cells of all tables asked, one table after the other.

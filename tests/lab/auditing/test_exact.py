@@ -24,7 +24,7 @@ from dphist.lab.auditing.exact.laws import (
     enumerate_law,
     find_epsilon,
 )
-from dphist.lab.auditing.replay.session import asked, replace_samplers
+from dphist.lab.auditing.replay.session import ask_for_noise, replace_samplers
 from tests.support.privacy.laws import clamped_law
 
 EXACT = ("exact",)
@@ -32,7 +32,7 @@ EXACT = ("exact",)
 
 def law_of(run: Callable[[Any], Any], **limits: Any) -> Law:
     def shown(path: PathSource) -> Any:
-        with asked(path):
+        with ask_for_noise(path):
             return run(path)
 
     with replace_samplers():

@@ -20,8 +20,8 @@ from dphist.lab.auditing.exact.laws import PathSource
 from dphist.lab.auditing.replay import DivergedError, record, replay, replayable
 from dphist.lab.auditing.replay import session as session_module
 from dphist.lab.auditing.replay.session import (
+    ask_for_noise,
     ask_in_place,
-    asked,
     get_sampling,
     replace_samplers,
 )
@@ -288,7 +288,7 @@ def test_replays_do_not_nest() -> None:
     with pytest.raises(DivergedError, match="inside of another"):
         record(lambda data: record(lambda held: held, data), 1)
     path = PathSource(())
-    with replace_samplers(), pytest.raises(TypeError), asked(path):
+    with replace_samplers(), pytest.raises(TypeError), ask_for_noise(path):
         raise TypeError
     assert path.over
 

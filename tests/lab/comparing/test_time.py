@@ -68,8 +68,8 @@ def test_what_draws_too_much_noise_is_not_begun() -> None:
     assert [row.mechanism for row in found] == ["quick"]
     bins = np.zeros(2**22, np.int64)
     _, case = open_case(bins)
-    assert case.foreseen(dh.LeafCounts(epsilon=1, bins=2**22)) == pytest.approx(0.126, rel=0.01)
-    assert case.foreseen(object()) is None
+    assert case.foresee(dh.LeafCounts(epsilon=1, bins=2**22)) == pytest.approx(0.126, rel=0.01)
+    assert case.foresee(object()) is None
 
 
 def test_no_run_begins_that_cannot_end_in_time(monkeypatch) -> None:

@@ -35,11 +35,11 @@ class MeansCase(Case):
         """Names the sums."""
         return compute_digest(str(n).encode() for n in (self.opened.total, self.opened.records))
 
-    def known(self) -> Mapping[str, Given]:
+    def list_known(self) -> Mapping[str, Given]:
         """Return the maximum, which is public."""
         return {"most": Given(self.opened.most)}
 
-    def published(self) -> list[Contender]:
+    def list_published(self) -> list[Contender]:
         """Return the only mechanism."""
         return [self.contender("NoisyMean", NoisyMean, BLUE)]
 

@@ -76,7 +76,7 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
         self._hold_shared(epsilon, sensitivity)
         check_cell_epsilon(self.epsilon, self.sensitivity)
 
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `noisy` holds all that the profile is decoded from.
 
         `total` is the sum of all noisy counts, or 0 if that is negative.

@@ -25,18 +25,18 @@ class Uniforms:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._drawn: list[tuple[int, int]] = []
+        self._draw: list[tuple[int, int]] = []
 
     def word(self, k: int, bits: int) -> int:
         """Return the first `bits` bits of the k-th number."""
-        while len(self._drawn) <= k:
-            self._drawn.append((0, 0))
-        word, held = self._drawn[k]
+        while len(self._draw) <= k:
+            self._draw.append((0, 0))
+        word, held = self._draw[k]
         if held < bits:
             missing = -(-(bits - held) // 8)
             word = word << 8 * missing | int.from_bytes(self._source(missing), "big")
             held += 8 * missing
-            self._drawn[k] = word, held
+            self._draw[k] = word, held
         return word >> held - bits
 
 

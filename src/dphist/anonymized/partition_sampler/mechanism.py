@@ -113,7 +113,7 @@ class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
         """That of the exponential mechanism: counts get no noise."""
         return NoiseLaw(None, None, Drawing.PROPOSED)
 
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw a profile; its total is part of the draw."""
         return Drawn(from_rows_and_columns(*self._measure(profile, source)))
 

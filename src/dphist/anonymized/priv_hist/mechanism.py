@@ -107,7 +107,7 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
             if part is not None:
                 check_cell_epsilon(part, 1)
 
-    def _drawn(self, profile: Profile, source: Source | None) -> Drawn:
+    def _draw(self, profile: Profile, source: Source | None) -> Drawn:
         """Draw; `total` is the paper's N, on which the decoding depends."""
         noisy = self._measure(profile, source)
         return Drawn(self.decode(noisy), int(noisy["total"][0]), noisy)

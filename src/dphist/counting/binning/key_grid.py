@@ -169,7 +169,7 @@ class KeyGrid:
         """How much one step of each key adds to a cell's number."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
-    def wanted(self) -> list[Wanted]:
+    def list_wanted(self) -> list[Wanted]:
         """Return the wanted columns, with their positions as roles."""
         return [
             Wanted(f"c{place}", column.name, Use.VALUE, "sums" if column.summed else "keys")

@@ -79,7 +79,7 @@ def count_cells(
     if one_each is not None:
         bounds["one_each"] = Digit(grid.strides[one_each], grid.shape[one_each])
     with ExitStack() as stack:
-        wanted = [*grid.wanted(), *others]
+        wanted = [*grid.list_wanted(), *others]
         users = user is not None and null_users != "separate"
         source = open_source(stack, frame, wanted, users=users, **reading)
         celling = Celling(grid, source)

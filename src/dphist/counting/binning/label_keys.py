@@ -65,7 +65,7 @@ def count_labeled(
         "nothing was released"
     )
     return redact_errors(
-        lambda: read_terms(terms, counts, grid), engine_failure(grid.wanted()), full
+        lambda: read_terms(terms, counts, grid), engine_failure(grid.list_wanted()), full
     )
 
 
@@ -106,7 +106,7 @@ def count_label_terms(
         others.append(key_column("who", user, "user", only_text=cut is not None))
     bounds = UserBounds(max_records=max_records, null_users=null_users, key=key, cut=cut)
     with ExitStack() as stack:
-        wanted = [*grid.wanted(), *others]
+        wanted = [*grid.list_wanted(), *others]
         users = user is not None and null_users != "separate"
         source = open_source(stack, frame, wanted, users=users, **reading)
         celling = Celling(grid, source)

@@ -52,7 +52,7 @@ class Grid:
         """The number of bins of each axis."""
         return tuple(len(edges) - 1 for edges in self.edges)
 
-    def wanted(self) -> list[Wanted]:
+    def list_wanted(self) -> list[Wanted]:
         """Return the wanted columns, with their positions as roles."""
         parts = zip(self.names, value_roles(len(self.names)), strict=True)
         return [
@@ -62,11 +62,13 @@ class Grid:
 
     def check(self, source: Source) -> None:
         """Refuse columns with types that do not suit their edges, before any row is read."""
-        self.searches([source.kinds[column.role] for column in self.wanted()], self.texts(source))
+        self.searches(
+            [source.kinds[column.role] for column in self.list_wanted()], self.texts(source)
+        )
 
     def texts(self, source: Source) -> list[bool]:
         """Return, for each column, whether its values are text that is still to be read."""
-        return [source.is_text(column.role) for column in self.wanted()]
+        return [source.is_text(column.role) for column in self.list_wanted()]
 
     def searches(self, kinds: Sequence[pa.DataType], texts: Sequence[bool]) -> list[Search]:
         """Check the types of the columns, and return a search for each column.
@@ -195,7 +197,7 @@ def bin_rows(frame: object, grid: Grid, **reading: Unpack[Reading]) -> IntArray:
         If the file is missing or its content does not match its extension.
     """
     with ExitStack() as stack:
-        source = open_source(stack, frame, grid.wanted(), **reading)
+        source = open_source(stack, frame, grid.list_wanted(), **reading)
         grid.check(source)
         if isinstance(source, SparkSource):
             return _bin_in_spark(source, grid)
@@ -221,7 +223,7 @@ def _bin_in_spark(source: SparkSource, grid: Grid) -> IntArray:
         )
     )
     return counts_of_slots(
-        counted["term"].to_numpy(), counted["records"].to_numpy(), grid, grid.wanted()
+        counted["term"].to_numpy(), counted["records"].to_numpy(), grid, grid.list_wanted()
     )
 
 
@@ -246,7 +248,7 @@ def counts_of_slots(
 
 def rows_of_slots(source: SparkSource, grid: Grid, others: Sequence[str]) -> SparkRows:
     """Return the slot of each row in Spark, `term`, and other columns, named by their roles."""
-    kinds = [source.kinds[column.role] for column in grid.wanted()]
+    kinds = [source.kinds[column.role] for column in grid.list_wanted()]
     return find_slots(
         source.rows(), grid.searches(kinds, grid.texts(source)), kinds, grid.shape, others
     )

@@ -192,7 +192,7 @@ def bin_rows_bounded(
     if user is not None:
         others.append(key_column("who", user, "user", only_text=cut is not None))
     with ExitStack() as stack:
-        wanted = [*grid.wanted(), *others]
+        wanted = [*grid.list_wanted(), *others]
         source = open_source(stack, frame, wanted, **reading)
         grid.check(source)
         check_users(source, cut)

@@ -240,7 +240,7 @@ def redact_errors(
         raised = error
     except BaseException as error:  # a Rust panic in Polars is not an Exception
         interrupted = _was_interrupted(error)
-        raised = shortage if shortage is not None and _ran_out(error) else problem
+        raised = shortage if shortage is not None and _is_out_of_space(error) else problem
     if interrupted:
         raise KeyboardInterrupt
     raised.__cause__ = raised.__context__ = None
@@ -296,7 +296,7 @@ _SPILLED = "duckdb_temp_"
 """What DuckDB names spilled rows: its folder is gone, or on a disk that fails. FILE is sound."""
 
 
-def _ran_out(error: BaseException) -> bool:
+def _is_out_of_space(error: BaseException) -> bool:
     """Whether an engine ran out of memory or disk."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return True

@@ -12,7 +12,7 @@ from dphist.parameters import Exact, exact_number, probability
 from dphist.privacy import ApproxDP, Guarantee, PureDP
 from dphist.privacy.conversion import pure_to_rho, rho_to_epsilon
 from dphist.release.maker import find_target
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 _ROUNDING = 1 + Fraction(1, 10**9)  # of floats in which callers state what noise costs
 
@@ -223,7 +223,7 @@ class AuditResult:
         return self.layer == "exact" or (self.layer == "replay" and not self.delta)
 
     def __str__(self) -> str:
-        return str(shown_by("format_text", self))
+        return str(show_by("format_text", self))
 
     def to_json(self) -> str:
         """Return the result as a JSON object."""

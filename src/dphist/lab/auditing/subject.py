@@ -305,7 +305,7 @@ class LineProgram:
             self._stop()
             raise
         if line is None:
-            return self._ended(running)
+            return self._note_end(running)
         errors = running.new_errors()
         if not self._tried:
             self._try_for_more(running)
@@ -358,7 +358,7 @@ class LineProgram:
         line, _, running.unread = running.unread.partition(b"\n")
         return line
 
-    def _ended(self, running: _Running) -> dict[str, Any]:
+    def _note_end(self, running: _Running) -> dict[str, Any]:
         try:
             status, printed = running.process.wait(self._patience), running.unread
         except subprocess.TimeoutExpired:

@@ -224,7 +224,7 @@ def _as_number(epsilon: Any) -> Any:
 
 def _list_contenders(own: list[Contender], case: Case, published: bool) -> list[Contender]:
     """Return the caller's contenders and, if asked for, all others."""
-    known = {one.name: one for one in case.published()}
+    known = {one.name: one for one in case.list_published()}
     names = {one.name for one in own}
     others = [one for one in known.values() if one.name not in names] if published else []
     styles = {one.name: known.get(one.name, one) for one in own}
@@ -349,7 +349,7 @@ def describe_cell(cell: Cell, case: Case) -> str:
 
 def choose_styles(contenders: Sequence[Contender], case: Case) -> list[Style]:
     """Give each contender a line of its own; those that nobody published stand out from others."""
-    known = {one.name for one in case.published()}
+    known = {one.name for one in case.list_published()}
     others = any(one.name in known for one in contenders)
     used = {(one.color, one.dashed) for one in contenders}
     free = [(color, dashed) for dashed in (False, True) for color in _FREE]

@@ -15,7 +15,7 @@ from dphist.lab.comparing.chart import error_chart
 from dphist.lab.comparing.results import ComparedRow, LeftOut, Style, format_text
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 _WIDTH, _HEIGHT, _LINE = 5.5, 4.4, 0.25  # of a picture, and of a name above it, in inches
 
@@ -52,7 +52,7 @@ class Comparison(Tabular):
         return f"Comparison({self.kind!r}, {len(self.rows)} rows{left})"
 
     def __str__(self) -> str:
-        return str(shown_by("format_text", self))
+        return str(show_by("format_text", self))
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -112,11 +112,11 @@ class Comparison(Tabular):
 
     def write_report(self, path: str | Path) -> None:
         """Write a page with pictures and the table, for a browser. Not for publication."""
-        shown_by("write_page", self, path=path)
+        show_by("write_page", self, path=path)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the pictures' data as a table."""
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
 
 _COLUMNS = {

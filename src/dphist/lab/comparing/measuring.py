@@ -235,7 +235,7 @@ class Cell:
             mechanism = self.contender.make(self.asked, case.opened)
             stated = getattr(mechanism, "guarantee", None)
             self.guarantee = "" if stated is None else guarantee_text(stated)
-            self.foreseen = case.foreseen(mechanism)
+            self.foreseen = case.foresee(mechanism)
             self._run = case.run(mechanism)
         return self._run
 

@@ -15,7 +15,7 @@ from dphist.lab.rules.disclosure_rule import Published, write_span
 from dphist.privacy import Guarantee
 from dphist.release.release import VERSION
 from dphist.release.tabular import Tabular
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,17 +173,17 @@ class RuleResult(Tabular):
 
     def write_report(self, path: str | Path) -> None:
         """Write a page for a browser or for paper; it is not private."""
-        shown_by("write_page", self, path=path)
+        show_by("write_page", self, path=path)
 
     def __str__(self) -> str:
-        return str(shown_by("format_text", self))
+        return str(show_by("format_text", self))
 
     def __repr__(self) -> str:
         said = self.suppressed
         return f"RuleResult({said.counts} suppressed, {said.follow} of these follow exactly)"
 
     def _repr_html_(self) -> str:
-        return str(shown_by("html_of", self))
+        return str(show_by("html_of", self))
 
 
 def write_learned(learned: Learned) -> list[str]:

@@ -103,7 +103,7 @@ class AutoMeasuring(LabelsMeasuring):
         ]
         return noisy, np.concatenate(sums)
 
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+    def _draw(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         return self._measure(counts, source)[0]
 
     def _accept(self, table: object) -> LabelCounts:

@@ -125,9 +125,9 @@ class DiscoverMeasuring(LabelsMeasuring):
             )
         return counts
 
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+    def _draw(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         try:
-            return self._found(counts, source)
+            return self._find_labels(counts, source)
         except MemoryError:  # NumPy's message says how many pairs there are
             pass
         raise DataError(
@@ -136,7 +136,7 @@ class DiscoverMeasuring(LabelsMeasuring):
             + "; nothing was released"
         )
 
-    def _found(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+    def _find_labels(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         sigma, threshold = look_sigma(self.epsilon, self.looks), self._threshold
         if counts.sets is not None:
             above = find_labels(counts.sets, sigma, self.looks, threshold, source)

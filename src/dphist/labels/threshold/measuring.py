@@ -205,7 +205,7 @@ class ThresholdMeasuring(LabelsMeasuring):
             return gaussian_threshold(scale, self.delta, self.max_labels, most)
         return geometric_threshold(1 / scale, self.delta, self.max_labels, most)
 
-    def _drawn(self, counts: LabelCounts, source: Source | None) -> LabelTable:
+    def _draw(self, counts: LabelCounts, source: Source | None) -> LabelTable:
         own, summed = self._noise_of_labels(), self._sums
         listed = self.released_labels
         if listed is None:

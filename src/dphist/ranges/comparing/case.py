@@ -182,7 +182,7 @@ class RangesCase(compared.Case):
         stated = f"{self.counts.shape} {self._sensitivity}"
         return compared.compute_digest([held.tobytes(), stated.encode()])
 
-    def known(self) -> Mapping[str, compared.Given]:
+    def list_known(self) -> Mapping[str, compared.Given]:
         """Bins and the bound, which are public; the number of records, which is not."""
         shape = self.counts.shape
         given = {
@@ -192,7 +192,7 @@ class RangesCase(compared.Case):
         }
         return given if self.delta is None else {**given, "delta": compared.Given(self.delta)}
 
-    def published(self) -> list[compared.Contender]:
+    def list_published(self) -> list[compared.Contender]:
         """Return all for as many axes."""
 
         return contenders(self, self.counts.shape, self._sensitivity)
@@ -203,7 +203,7 @@ class RangesCase(compared.Case):
             return compared.make_run(partial(mechanism.estimates, self.counts), self._errors)
         return compared.make_run(partial(mechanism.release, self.data), self._errors)
 
-    def foreseen(self, mechanism: Any) -> float | None:
+    def foresee(self, mechanism: Any) -> float | None:
         """Return what noise on each bin takes."""
         each = isinstance(mechanism, RangesMechanism)
         return _SECONDS_A_BIN * self.counts.size if each else None

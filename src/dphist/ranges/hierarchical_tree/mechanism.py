@@ -149,9 +149,9 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
         if self.nonnegative is True:
             estimates = subtree_estimates(shape, nodes, self._weights)
             return whole_bins(shape, nonnegative(shape, *estimates)[-1])
-        return self._fitted(nodes)[-1]
+        return self._fit(nodes)[-1]
 
-    def _fitted(self, nodes: list[IntArray]) -> list[FloatArray]:
+    def _fit(self, nodes: list[IntArray]) -> list[FloatArray]:
         """Fit all nodes by least squares, and with the paper's heuristic set some to 0."""
         fitted = consistent(self.shape, nodes, self._weights)
         return zero_subtrees(self.shape, fitted) if self.nonnegative else fitted
@@ -168,7 +168,7 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
         counted: BinAnswers | NodeAnswers = BinAnswers(bins, variance)
         if self.nonnegative == "subtrees":
             # Zeros among the bins make their sums too large by far: larger nodes are not.
-            counted = NodeAnswers(self.shape, self._fitted(nodes), 0, variance)
+            counted = NodeAnswers(self.shape, self._fit(nodes), 0, variance)
         fitted = partial(self._least_squares, nodes)
         least = self.budget.half_width()
         return TreeAnswers(self.shape, counted, variances, fitted, least)

@@ -108,7 +108,7 @@ class Distribution:
     def quantiles_among(self, asked: FloatArray, number: int) -> list[IntervalEstimate]:
         """Return quantiles, of which intervals of `number` hold at once with about 95 %."""
         self._single_axis()
-        places = self._tried()
+        places = self._list_tried()
         before, after, errors = self._both_sides(places)
         known, rounding = self._has_records(), 1e-12 * np.abs(before + after)
         reach = reach_of_several(number) / ERRORS
@@ -149,7 +149,7 @@ class Distribution:
         widths; its error is at most the sum of their errors (95 %), whatever their correlation
         (docs: proofs, answers).
         """
-        axis, places = self._single_axis(), self._tried()
+        axis, places = self._single_axis(), self._list_tried()
         scale = axis.as_floats()
         if not np.isfinite(scale[[0, -1]]).all():
             raise UnsupportedError("a mean needs a first and a last edge that are finite")
@@ -183,7 +183,7 @@ class Distribution:
             )
         return self.axes[0]
 
-    def _tried(self) -> IntArray:
+    def _list_tried(self) -> IntArray:
         """Return the edges, at most `_PLACES`, that may be ends of an interval of a quantile."""
         bins = self.counts.size
         return np.append(np.arange(0, bins, -(-bins // _PLACES)), bins)

@@ -13,7 +13,7 @@ from dphist.arrays import FloatArray, NumberArray
 from dphist.data.axis.axis import Axis
 from dphist.errors import UnsupportedError
 from dphist.release.range_histogram.answers import Answers
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 
 class Exchanged:
@@ -115,5 +115,5 @@ class Exchanged:
         UnsupportedError
             If there are more than two axes.
         """
-        specification: dict[str, Any] = shown_by("draw_vega", self)
+        specification: dict[str, Any] = show_by("draw_vega", self)
         return specification

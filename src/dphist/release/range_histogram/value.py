@@ -24,7 +24,7 @@ from dphist.release.range_histogram.distribution import Distribution
 from dphist.release.range_histogram.exchange import Exchanged
 from dphist.release.released import Released
 from dphist.release.tabular import pandas_module
-from dphist.shown import shown_by
+from dphist.shown import show_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -318,7 +318,7 @@ class RangeHistogram(Distribution, Exchanged, Released):
         UnsupportedError
             If there are more than two axes.
         """
-        axes: Axes = shown_by("plot_value", self, ax=ax, color=color, label=label)
+        axes: Axes = show_by("plot_value", self, ax=ax, color=color, label=label)
         return axes
 
     @property
@@ -339,11 +339,11 @@ class RangeHistogram(Distribution, Exchanged, Released):
         name = self.axes[axis].name
         return str(axis) if name is None else name
 
-    def inferred_again(self, decoded: "RangeHistogram") -> "RangeHistogram":
+    def infer_again(self, decoded: "RangeHistogram") -> "RangeHistogram":
         """Return what was decoded from noisy counts, with the axes and outside counts of this."""
         return replace(decoded, axes=self.axes, outside=self.outside)
 
-    def completed(self, decoded: "RangeHistogram") -> "RangeHistogram":
+    def complete(self, decoded: "RangeHistogram") -> "RangeHistogram":
         """Return this histogram with what answers ranges, as decoded from its noisy counts."""
         if decoded.counts.shape != self.counts.shape:
             raise ValueError("the bins are not those of the noisy counts")

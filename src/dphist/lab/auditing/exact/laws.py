@@ -126,13 +126,15 @@ class PathSource:
     def refuse_bytes(self, number: int) -> bytes:
         """Refuse to give bytes: a mechanism of dphist that asks for them draws real numbers."""
         del number
-        raise self._ended(NotEnumerableError("its noise is no whole number with a known law"))
+        raise self._note_end(NotEnumerableError("its noise is no whole number with a known law"))
 
     def one(self, draw: Uniform | Noise | FiniteDraw) -> int:
         """Return the next draw of the path."""
         place = len(self.draws)
         if place >= MOST_DRAWS:
-            raise self._ended(TooLongError("more randomness is asked for than can be enumerated"))
+            raise self._note_end(
+                TooLongError("more randomness is asked for than can be enumerated")
+            )
         value, (low, high) = draw.at(self.ranks[place] if place < len(self.ranks) else 0)
         before_low, before_high = self.chances[-1]
         self.draws.append(draw)
@@ -144,15 +146,15 @@ class PathSource:
         if isinstance(parameter, FiniteLaw):
             return DrawnLater(lambda: self.one(FiniteDraw(parameter)), size)
         if not isinstance(parameter, Fraction):
-            raise self._ended(DivergedError("a parameter of noise has been through a float"))
+            raise self._note_end(DivergedError("a parameter of noise has been through a float"))
         return DrawnLater(lambda: self.one(Noise(sampler, parameter)), size)
 
     def draw_with(self, request: Request, sample: Callable[[], Any]) -> Any:
         """Refuse a caller's sampler, whose law is not known."""
         del request, sample
-        raise self._ended(NotEnumerableError("the law of a wrapped sampler is not known"))
+        raise self._note_end(NotEnumerableError("the law of a wrapped sampler is not known"))
 
-    def _ended(self, error: DphistError) -> DphistError:
+    def _note_end(self, error: DphistError) -> DphistError:
         self.failed = self.failed or error
         return error
 

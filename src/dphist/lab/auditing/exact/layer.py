@@ -27,7 +27,7 @@ from dphist.lab.auditing.exact.products import (
     find_moved,
 )
 from dphist.lab.auditing.outcome import capture_run, describe_outcome
-from dphist.lab.auditing.replay.session import asked, replace_samplers
+from dphist.lab.auditing.replay.session import ask_for_noise, replace_samplers
 from dphist.lab.auditing.result import DELTAS, Claim, Finding, LayerReport, LayerResult
 from dphist.lab.auditing.subject import Subject, find_auditing
 from dphist.mechanism import Mechanism
@@ -197,7 +197,7 @@ def _law(run: Sourced, data: Any, seconds: float) -> Law:
     """Enumerate a law; what is far too large is given up early."""
 
     def capture_path(path: PathSource) -> Hashable:
-        with asked(path):
+        with ask_for_noise(path):
             return capture_run(lambda held: run(held, path), data)
 
     begun = time.monotonic()

@@ -72,7 +72,7 @@ _IN_PLACE: list[bool] = []
 @contextmanager
 def ask_in_place(sampling: Sampling) -> Iterator[None]:
     """Put something in the place of dphist's samplers, for this thread alone."""
-    with replace_samplers(), asked(sampling):
+    with replace_samplers(), ask_for_noise(sampling):
         yield
 
 
@@ -93,7 +93,7 @@ def replace_samplers() -> Iterator[None]:
 
 
 @contextmanager
-def asked(sampling: Sampling) -> Iterator[None]:
+def ask_for_noise(sampling: Sampling) -> Iterator[None]:
     """Ask `sampling` for noise, in this thread, while stand-ins are in place."""
     if get_sampling() is not None:
         raise DivergedError("a replay cannot run inside of another")
@@ -262,12 +262,14 @@ class _Session:
         request = Request(sampler, parameter, size)
         drawn: NumberArray
         if self.recorded is None:
-            drawn = self._chosen(sample_noise(sampler, parameter, int(np.prod(size)), self.source))
+            drawn = self._choose_drawn(
+                sample_noise(sampler, parameter, int(np.prod(size)), self.source)
+            )
         else:
             drawn = self._get_earlier_draw(self.recorded, request)
-        return self._given(request, drawn, size)
+        return self._give(request, drawn, size)
 
-    def _chosen(self, drawn: NumberArray) -> NumberArray:
+    def _choose_drawn(self, drawn: NumberArray) -> NumberArray:
         number = len(self.found.entries)
         if number < len(self.chosen) and self.chosen[number].shape == drawn.shape:
             return self.chosen[number]
@@ -285,9 +287,9 @@ class _Session:
             drawn = self._get_earlier_draw(self.recorded, request)
             request = self.recorded.entries[len(self.found.entries)].request
         if request.size != ():
-            return self._given(request, drawn.reshape(-1), request.size)
+            return self._give(request, drawn.reshape(-1), request.size)
         number = len(self.found.entries)
-        found = self._given(request, drawn.reshape(-1), 1)
+        found = self._give(request, drawn.reshape(-1), 1)
         return one_drawn(self, number, found.view(np.ndarray)[0].item(), 0)
 
     def _get_earlier_draw(self, recorded: Transcript, request: Request) -> NumberArray:
@@ -302,7 +304,7 @@ class _Session:
             raise self._different(f"request {number + 1} for noise is another one")
         return recorded.entries[number].drawn
 
-    def _given(
+    def _give(
         self, request: Request, drawn: NumberArray, shape: int | tuple[int, ...]
     ) -> NumberArray:
         number, length = len(self.found.entries), int(np.prod(shape))

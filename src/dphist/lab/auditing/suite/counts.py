@@ -165,13 +165,13 @@ def a_histogram_with_the_scale_upside_down(counts: list[int]) -> list[int]:
 
 
 @broken(MOVED, "2", "Adding or removing taken for replacing.")
-def replaced_records_counted_once(counts: list[int]) -> list[int]:
+def count_replaced_records_once(counts: list[int]) -> list[int]:
     """A record may move, which changes two counts, and noise covers one."""
     return [count + geometric(1) for count in counts]
 
 
 @correct(MOVED, "1", "The twin: noise for two changes.")
-def replaced_records_counted_twice(counts: list[int]) -> list[int]:
+def count_replaced_records_twice(counts: list[int]) -> list[int]:
     """A record may move, which changes two counts."""
     return [count + geometric(Fraction(1, 2)) for count in counts]
 
