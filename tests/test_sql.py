@@ -36,7 +36,7 @@ class Warehouse:
         self.dialect, self._connection = dialect, connection
 
     def hold(self, rows: Rows, kind: str = "TEXT") -> None:
-        """Make the table anew; `kind` is the type of its labels."""
+        """Make a new table; `kind` is the type of its labels."""
         self._connection.execute('DROP TABLE IF EXISTS "visits, ""all"""')
         self._connection.execute(
             f'CREATE TABLE "visits, ""all""" (who TEXT, "te""rm" {kind}, n BIGINT)'

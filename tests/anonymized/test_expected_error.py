@@ -14,7 +14,7 @@ from dphist.anonymized.reference import (
 )
 from dphist.errors import ParameterError
 
-# docs/understand/lab-notes: on 13 real profiles the error was so many times the expected one.
+# docs/understand/lab-notes: on 13 real profiles the error was this multiple of the expected one.
 LEAST, MOST = 0.2, 1.7
 MECHANISMS = [
     lambda epsilon: dh.AdaptiveScan(epsilon=epsilon),

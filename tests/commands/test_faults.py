@@ -164,7 +164,7 @@ GROUPS = Path(os.environ.get("DPHIST_CGROUP", "/sys/fs/cgroup"))
 
 @pytest.fixture
 def limited() -> Iterator[Callable[[int], Callable[[], None]]]:
-    """Return what makes a child join a control group with so many bytes of memory, and no swap."""
+    """Make a child join a control group with this many bytes of memory, and no swap."""
     group = GROUPS / f"dphist-{os.getpid()}"
     group.mkdir()
     try:

@@ -58,7 +58,7 @@ def test_every_answer_has_numbers(asked: Asked) -> None:
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.kind)
 def test_numbers_are_those_of_the_library(asked: Asked) -> None:
-    """A part of them; `python -m benchmarks.form` computes all anew."""
+    """A part of them; `python -m benchmarks.form` computes all of them."""
     only = {each.parameter: each.values[:1] for each in asked.choices}
     only["epsilon"] = ["0.5", "4"]
     bound = asked.choice("bound")

@@ -93,7 +93,7 @@ def test_events_do_not_pass_for_patients(ledger, type_in, tmp_path, capsys) -> N
 
 
 def test_a_stream_without_events_keeps_its_state(ledger, type_in, tmp_path, capsys) -> None:
-    """Another state of the same key would draw noise anew."""
+    """Another state of the same key would draw other noise."""
     state = tmp_path / "s.state"
     paying = ("--ledger", ledger, "--by", "ana", "--key", "visits")
     command = ("--state", state, *COST, *USERS, *UNIT, *paying)

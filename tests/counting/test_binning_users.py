@@ -1,4 +1,4 @@
-"""Bins of users who keep so many rows: the same on every engine, and no word of the data."""
+"""Bins of users with a bound of rows: the same on every engine, and no word of the data."""
 
 import datetime
 import random

@@ -180,7 +180,7 @@ def test_each_way_to_evaluate_compares(number: int | None) -> None:
 
 
 def is_refused(number: int | None, repeatable: bool) -> bool:
-    """Whether rows are refused that must be so many; the same in every way to evaluate them."""
+    """Whether rows of a promised number are refused; the same in every way to evaluate them."""
     found = set()
     with ExitStack() as stack:
         connection = open_private_connection(stack)

@@ -40,7 +40,7 @@ def release(counts: Any, seed: int = 0, **asked: Any) -> dh.Release:
 def find(
     names: dict[str, int], seed: int = 0, column: str = "name", share: str = ".3"
 ) -> dh.Release:
-    """Release groups that are found first: each with so many rows in four bins."""
+    """Release groups that are found first: each with a given number of rows in four bins."""
     rows = [(name, row % 4) for name, many in names.items() for row in range(many)]
     counts = dh.GroupedCounts.from_table(
         pd.DataFrame(rows, columns=[column, "fare"]),

@@ -70,7 +70,7 @@ def test_the_epsilon_of_convexity_is_rounded_up(square: Fraction) -> None:
 
 
 def exact_delta(made: ThresholdHistogram, epsilon: mpmath.mpf, shared: int) -> mpmath.mpf:
-    """Wilkins et al. 2022: with so many shared labels, all others new; the worse direction."""
+    """Wilkins et al. 2022: with some shared labels, all others new; the worse direction."""
     reached = mpmath.mpf(made.reached_delta.numerator) / made.reached_delta.denominator
     kept = (1 - reached) ** (mpmath.mpf(made.max_labels - shared) / made.max_labels)
     each = mpmath.mpf(made.epsilon.numerator) ** 2 / made.epsilon.denominator**2

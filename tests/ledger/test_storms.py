@@ -255,7 +255,7 @@ class Storm:
         self._workers: list[Child] = []
 
     def kill(self, kills: int, at_once: int) -> None:
-        """Kill so many workers, of which so many run at once."""
+        """Kill a number of workers, some of which run at once."""
         for _ in range(kills):
             while len(self._workers) < at_once:
                 seed = self._chance.random()

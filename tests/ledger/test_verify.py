@@ -287,7 +287,7 @@ def test_a_release_that_was_exchanged_is_named(edit: Callable[..., Ledger]) -> N
 
 
 def test_a_rewritten_chain_must_still_add_up(edit: Callable[..., Ledger]) -> None:
-    """Whoever computes all hashes anew meets the sums, and the budget."""
+    """Whoever computes all hashes again meets the sums, and the budget."""
 
     def smaller(entries: list[Entry]) -> list[Entry]:
         text = entries[4].text()

@@ -155,7 +155,7 @@ def test_mechanisms_are_copied_and_pickled(name: str, how: str) -> None:
         assert again == mechanism
         assert hash(again) == hash(mechanism)
         assert again.target == mechanism.target
-    assert replace(mechanism).target is None  # made anew, it was asked for nothing
+    assert replace(mechanism).target is None  # a new one, which was asked for nothing
     assert "target" in {item.name for item in fields(mechanism)}
     assert "target" not in read_parameters(mechanism)
 

@@ -197,7 +197,7 @@ def test_heights_decide_as_exact_arithmetic(epsilon: str) -> None:
                     if not 0 <= exact + step < 1 << bits:
                         continue
                     script = Script(*start, *read_height(exact + step, bits))
-                    # What is rejected is drawn anew.
+                    # What is rejected is drawn again.
                     script.parts += [] if kept else [word_of(law, 0, 0), *place_of(law, 0)]
                     assert two_sided_geometric(epsilon, 1, script)[0] == (value if kept else 0)
                     assert script.parts == []

@@ -213,7 +213,7 @@ def same_bits_again(self: Table, least: int, word: int, source) -> int:
 
 
 def other_bits_instead(self: Table, least: int, word: int, source) -> int:
-    """Planted: a refinement that begins anew."""
+    """Planted: a refinement that begins again."""
     uniform = Fraction(int.from_bytes(source(16), "big"), 1 << 128) * exactly(self.sum_from(least))
     return next(
         q for q in range(self.most, self.least - 1, -1) if uniform < exactly(self.sum_from(q))
@@ -469,7 +469,7 @@ EXTREMES: dict[str, Callable[[int], bytes]] = {
 @pytest.mark.parametrize("pair", list(neighbour_pairs(2)), ids=str)
 @pytest.mark.quick(every=5)
 def test_what_only_one_neighbour_can_give_takes_more_bits_than_delta_has(pair, name) -> None:
-    """An output that a neighbour cannot give is decided by so many bits that it is as unlikely."""
+    """An output that a neighbour cannot give is decided by enough bits to be as unlikely."""
     mechanism = PartitionSampler(epsilon=16, delta="1e-30")
     paths = [mechanism._proposals(profile(data)) for data in pair]
     for own, other in itertools.permutations(paths):

@@ -19,7 +19,7 @@ from dphist.regions.selected import ScannedLeaves
 from tests.support.counting.contribution_engines import spark
 
 TREE = {"north": ["x", "y"], "south": ["z"], "abroad": ["else"]}
-SPARE = 1023  # the scans draw so many at once, and may leave all but one unused
+SPARE = 1023  # the scans draw this many at once, and may leave all but one unused
 
 
 def profiles(*leaves: list[int], sensitivity: int = 1, tree: Any = TREE) -> dh.RegionalProfile:

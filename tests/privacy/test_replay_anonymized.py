@@ -42,7 +42,7 @@ SMALL_CELLS = [
 FAR = [profile([], []), profile([2**61], [1]), profile([1], [2**61]), profile([5], [10**9])]
 
 TOTAL: dict[int, Told] = {0: lambda data: np.array([data.total])}
-SPARE = 1023  # the scan draws so many at once, and may leave all but one unused
+SPARE = 1023  # the scan draws this many at once, and may leave all but one unused
 
 
 def check(
@@ -63,7 +63,7 @@ def check(
 
 
 def several(sensitivity: int) -> list[tuple[Profile, Profile]]:
-    """Neighbours of so many cells: all in one large count, or in as many labels."""
+    """Neighbors of this many cells: all in one large count, or in as many labels."""
     more = profile(
         [1, 3, 40, 10**4, 10**9 + 7, 10**9 + 7 + sensitivity], [10**4, 10**3, 100, 5, 1, 1]
     )

@@ -73,7 +73,7 @@ class Setting:
         return said
 
     def counted(self, events: Stream) -> Stream:
-        """The events that count: of a user the first so many."""
+        """The events that count: the first ones of each user, up to the bound."""
         if self.users is None:
             return events
         turn = np.arange(len(events)) // self.users

@@ -43,7 +43,7 @@ def price(scales: Mapping[Cell, Fraction], shape: Cell, rows: Sequence[Cell]) ->
 
 
 def units(shape: Cell, most: int, axis: int | None) -> Iterator[tuple[Cell, ...]]:
-    """Yield the rows of all units with up to so many; on a key they differ, if it is named."""
+    """Yield the rows of all units with up to `most` rows; on a key they differ, if it is named."""
     cells = list(itertools.product(*map(range, shape)))
     for size in range(1, most + 1):
         for rows in itertools.combinations_with_replacement(cells, size):
@@ -100,7 +100,7 @@ LATTICES: dict[str, tuple[Cell, tuple[Cell, ...], Any, int, int]] = {
 
 @pytest.mark.parametrize("name", LATTICES)
 def test_no_unit_of_rows_that_differ_pays_more_than_stated(name: str) -> None:
-    """All units with up to so many rows, in fractions, and nearly all of it is paid."""
+    """All units with up to `rows` rows, in fractions, and nearly all of it is paid."""
     shape, places, weights, rows, axis = LATTICES[name]
     lattice = Lattice(shape, places)
     one = rho_of_first(shape, places, RHO, weights, None, rows, axis)

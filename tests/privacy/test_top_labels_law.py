@@ -571,7 +571,7 @@ def grown(mechanism: TopThreshold) -> list[tuple[Counts, Counts]]:
 
 
 def allowed(mechanism: TopThreshold, differing: int) -> float:
-    """The squared distance of Lemma 8 for so many differing candidates."""
+    """The squared distance of Lemma 8 for a number of differing candidates."""
     return float((mechanism.max_labels - max(differing - 1, 0)) * mechanism.epsilon**2)
 
 

@@ -9,7 +9,7 @@ from dphist import Profile, anonymize
 from dphist.properties import renyi_entropy
 from dphist.properties.renyi import entropy_interval
 
-MANY = 10**9  # so many records miss nothing
+MANY = 10**9  # this many records miss nothing
 
 
 @pytest.mark.parametrize("pairs", [3, 10, 1000])

@@ -42,7 +42,7 @@ Claim = Callable[[Property, Profile, int], float]
 
 
 def partitions(total: int, largest: int | None = None) -> Iterator[Counts]:
-    """All ways for so many records to be shared among labels, counts descending."""
+    """All ways for `total` records to be shared among labels, counts descending."""
     if total == 0:
         yield ()
     for first in range(min(total, largest or total), 0, -1):
@@ -142,7 +142,7 @@ def test_sensitivity_over_observed_counts_is_found_out(asked: Property) -> None:
     assert broken(observed, asked, n, changes_by_one_more(asked, n)) > 0
     if asked.name == "new labels, extra=1":
         # Good and Toulmin's weights are 1 and -1 in turn: steps from all counts are alike, but
-        # for those to n + 1, which are taken for n.
+        # for those to n + 1, which count as n.
         assert few_steps == more
     else:
         assert few_steps < more

@@ -73,7 +73,7 @@ ASKED: list[tuple[Callable[..., Estimate], dict[str, Any], bool, bool]] = [
 
 @dataclass(frozen=True)
 class Shifted:
-    """Stands for a mechanism: no noise, or one label more with so many records."""
+    """Stands for a mechanism: no noise, or one label more with a given number of records."""
 
     count: int = 0
 

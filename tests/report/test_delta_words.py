@@ -1,4 +1,4 @@
-"""What delta is worth among so many: named from 0.01 on, warned of from 0.1 on."""
+"""What delta is worth for a number of units: named from 0.01 on, warned of from 0.1 on."""
 
 import json
 from fractions import Fraction

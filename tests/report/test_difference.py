@@ -107,7 +107,7 @@ def test_intervals_hold_the_true_difference(case: str) -> None:
         for name, least, most in ends:
             if name in truth:
                 missed[name] += not least <= truth[name] <= most
-    # More than 12 % plus 3 of so many have probability below 1e-4 at 5 %.
+    # More than 12 % plus 3 of them have probability below 1e-4 at 5 %.
     assert max(missed.values()) <= 3 + 0.12 * runs
 
 

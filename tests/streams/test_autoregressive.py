@@ -1,6 +1,6 @@
 """What the rounding of decaying parts costs: `docs/understand/proofs/streams.md`, Lemmas 5 and 6.
 
-The distance of neighbours is computed anew from what a counter does, not from what it states: a
+The distance of neighbours is computed here from what a counter does, not from what it states: a
 step of whole numbers is split between the parts (any split proves a bound), and each part's next
 value is taken to be moved as far as any values before can have it.
 """
@@ -119,7 +119,7 @@ def test_the_distance_of_a_stream_is_that_of_its_mechanism() -> None:
 @pytest.mark.parametrize("most", [1, 5, 20])
 @pytest.mark.quick(every=3)
 def test_fewer_readings_cost_less_rounding(most: int) -> None:
-    """The largest distance over any so many times, those with the largest shifts among them."""
+    """The largest distance over any `most` times, those with the largest shifts among them."""
     square, horizon = Fraction(3), 64
     counter = autoregressive_counter(square, horizon, most)
     rng = np.random.default_rng(most)
@@ -315,7 +315,7 @@ def test_a_distance_that_is_not_covered_is_refused() -> None:
 def stated_and_used(
     mechanism: ContinualMechanism, counter: AutoregressiveCounter, drawn: int
 ) -> tuple[mpmath.mpf, mpmath.mpf]:
-    """Return the distance that is stated for a label, and n + r with noise drawn so many times."""
+    """Return the distance that is stated for a label, and n + r with noise drawn `drawn` times."""
     chosen = next(
         each
         for each in toeplitz_designs(mechanism.horizon)  # the first is the stationary one

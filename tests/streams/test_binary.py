@@ -123,7 +123,7 @@ def draws_in(total: int) -> list[int]:
 
 
 def check_reuse(counter: BinaryCounter, readings: list[tuple[int, int]], marks: set[int]) -> None:
-    """Read at times, for so many labels: the draws in the totals must be the blocks, one to one.
+    """Read at times, for some labels: the draws in the totals must be the blocks, one to one.
 
     So they are if as many draws as blocks are in use at exactly the same labels and times.
     """

@@ -1,6 +1,6 @@
 """A stream kept in a file: killed at any moment, it goes on as if nothing had been.
 
-No event is lost that was acknowledged, none counts twice, no noise is drawn anew for a time that
+No event is lost that was acknowledged, none counts twice, no noise is drawn again for a time that
 was read, and nothing that is read contradicts what was read before.
 """
 
@@ -28,7 +28,7 @@ KILLS = 40
 
 
 def killed_run(children: subprocess.Popen, patience: int) -> list[list]:
-    """Run a child until it has said so many things, kill it, and return what it said.
+    """Run a child until it has said a number of things, kill it, and return what it said.
 
     It goes on until the kill reaches it: through what it had said would begin, or into it.
     """

@@ -144,7 +144,7 @@ def test_readings_are_counted_by_their_times() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_reading_is_gained_by_handing_a_stream_over(method: Any, tmp_path: Path) -> None:
-    """At a mark all noise is there, and yet a reading is one: delta is shared among so many."""
+    """At a mark all noise is there, and yet a reading is one: delta is shared among all of them."""
     stream = ContinualHistogram(
         epsilon=1, delta="1e-6", horizon=64, method=method, windows=10, readings=1
     )

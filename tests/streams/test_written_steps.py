@@ -1,7 +1,7 @@
 """After each step, and not only at the end, what is written down is the whole state.
 
 A later step may write what an earlier one left out, and a crash in between would then have noise
-drawn a second time, or a user counted anew. `docs/understand/proofs/streams.md`, Lemma 8.
+drawn a second time, or a user counted again. `docs/understand/proofs/streams.md`, Lemma 8.
 """
 
 from collections.abc import Iterable, Mapping

@@ -17,7 +17,7 @@ import dphist as dh
 Stop = Callable[[subprocess.Popen[str], Path], None]
 
 OUTPUTS = {"--output": "r.json", "--table": "t.csv", "--report": "r.html"}
-_PATIENCE = 300  # seconds until a run is taken for one that hangs
+_PATIENCE = 300  # seconds until a run counts as hanging
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Storm:
         self._seconds = time.monotonic() - begun
 
     def at_random(self, signals: int) -> None:
-        """Send one signal to each of so many runs, at a moment between its start and its end."""
+        """Send one signal to each of some runs, at a moment between its start and its end."""
         for _ in range(signals):
             delay = self._chance.uniform(0, self._seconds)
 
@@ -98,7 +98,7 @@ class Storm:
             self._count(stop)
 
     def at_publication(self, signals: int) -> None:
-        """Send one signal to each of so many runs while its outputs are being written."""
+        """Send one signal to each of a number of runs while its outputs are being written."""
         for _ in range(signals):
             delay = self._chance.uniform(0, 0.02)
             pattern = self._chance.choice([".*.part", ".*.part", "*"])

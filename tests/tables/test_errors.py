@@ -30,7 +30,7 @@ PUBLISHED = [
 
 
 def lattice_of(shape: tuple[int, ...], ways: int) -> Lattice:
-    """All tables of at most so many keys."""
+    """All tables of at most a number of keys."""
     found = [t for most in range(ways + 1) for t in combinations(range(len(shape)), most)]
     return Lattice(shape, tuple(found))
 

@@ -52,7 +52,7 @@ def paid(mechanism: dh.Tables, difference: IntArray) -> Fraction:
 
 
 def records(shape: tuple[int, ...], most: int, least: int = 0) -> Iterator[IntArray]:
-    """All data of at most so many records."""
+    """All data of at most a number of records."""
     places = list(np.ndindex(shape))
     for many in range(least, most + 1):
         for each in itertools.combinations_with_replacement(places, many):

@@ -45,7 +45,7 @@ def two_tables() -> None:
 
 
 def bounding() -> None:
-    """Rows of users, of whom each keeps two labels."""
+    """Rows of users; each user keeps two labels."""
     figure, (left, right) = panels(9, 3.0, 1.5, 1)
     users = {
         "user 1": ("aspirin", "zinc"),

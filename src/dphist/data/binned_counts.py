@@ -62,7 +62,7 @@ class BinnedCounts(Secret):
     counts_users : bool
         Whether users are counted, each once, and not records: see `count_user_records`. Public.
     null_users : str or None
-        "drop" or "separate", if that is done with rows without a user; None where they are refused,
+        "drop" or "separate", if that is done with rows without a user; None if they are refused,
         or no column names users. Public.
 
     >>> axis = Axis.from_edges([0, 18, 65], "age")

@@ -128,7 +128,7 @@ def test_a_mechanism_that_was_edited_is_measured_anew(tmp_path, monkeypatch) -> 
 
 
 def test_sets_in_code_are_the_same_in_every_process() -> None:
-    """Python orders them anew each time it starts; all would run again."""
+    """Python orders them differently each time it starts; all would run again."""
     code = """if True:
         from dphist.lab.comparing.contenders import digest_code
         print(digest_code(lambda data: data in {"a", "b", "c", "d", "e", "f", "g", "h"}))

@@ -41,7 +41,7 @@ def cut(frame: Callable[[int], Any], **given: Any) -> list[Partial]:
 
 
 def in_folders(engine: Engine, rows: pa.Table, folder: Path) -> Callable[[int], Any]:
-    """Return what holds the rows in this engine, anew for each part."""
+    """Return what holds the rows in this engine, made for each part."""
 
     def make(part: int) -> Any:
         own = folder / str(part)

@@ -265,7 +265,7 @@ class LineProgram:
     """Runs a mechanism in a program that answers lines; started again if it ends with an error.
 
     The first run has a process of its own, whose input then ends: a line too many that comes
-    before the program ends, or in five seconds, is seen, and no answer is taken for that to the
+    before the program ends, or in five seconds, is seen, and no answer is mistaken for that to the
     question before.
 
     What it prints that is not JSON is compared as text. What it has written to its error output

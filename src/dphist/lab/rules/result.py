@@ -93,7 +93,7 @@ class RuleResult(Tabular):
 
     @property
     def rounded(self) -> Outcome:
-        """What is learned of counts that are shown rounded; none where nothing is rounded."""
+        """What is learned of counts that are shown rounded; empty if nothing is rounded."""
         if self.published.rule.round_to == 1:
             return Outcome(0, 0, 0, 0)
         return self._count(~self.published.suppressed)

@@ -59,7 +59,7 @@ _HEAD = f"{_SAID} FROM dphist_ledger"
 # while the ledger is locked.
 _LOCK = "LOCK TABLE dphist_ledger IN SHARE ROW EXCLUSIVE MODE"
 # A commit gives up the ledger's lock, and then another transaction of the same session waits until
-# the disk has all that was committed so far, as `synchronous_commit` says. So many writers share a
+# the disk has all that was committed so far, as `synchronous_commit` says. Many writers share a
 # sync, and none returns before its own. Whoever commits in between depends on what came before it
 # in the log: a crash loses both, or the later one.
 _HEAD_UNSYNCED = f"{_SAID}, set_config('synchronous_commit', 'off', true) FROM dphist_ledger"

@@ -181,7 +181,7 @@ def choose(
 
     Returns
     -------
-    At most one for either direction: none where no event seems likelier.
+    At most one for either direction, and none if no event seems likelier.
     """
     columns = find_columns(ones, others)
     here = np.arange(2 * len(ones)) < len(ones)

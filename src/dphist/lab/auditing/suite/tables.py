@@ -352,7 +352,7 @@ def a_threshold_that_is_not_released(counts: dict[str, int]) -> dict[str, int]:
     return above(counts, 5)
 
 
-# --- OpenDP 0.16, issue 2924: the L2 distance of a tree of L levels is taken for L times that of
+# --- OpenDP 0.16, issue 2924: the L2 distance of a tree of L levels is computed as L times that of
 # its leaves
 
 _LEAVES = 16
