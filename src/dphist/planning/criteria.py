@@ -52,9 +52,9 @@ class Criterion:
     def is_met_by(self, value: float | Fraction) -> bool:
         """Whether a value satisfies the criterion.
 
-        >>> criterion("range error < 0.5 %", "ranges").met_by(0.005)
+        >>> criterion("range error < 0.5 %", "ranges").is_met_by(0.005)
         False
-        >>> criterion("labels >= 50", "labels").met_by(50)
+        >>> criterion("labels >= 50", "labels").is_met_by(50)
         True
         """
         found = Fraction(value)
