@@ -119,6 +119,39 @@ def test_a_charge_whose_stream_never_began_begins_it(
     assert events.spent == spent
 
 
+def test_users_are_those_of_the_account(tmp_path: Path) -> None:
+    """A state whose users were named otherwise would state a guarantee for others."""
+    ledger = Ledger.create(tmp_path / "a", epsilon=5, delta="1e-6", unit="one patient")
+    paid: dict[str, Any] = {"by": "ana", "key": "s"}
+    with ledger.open_stream(tmp_path / "s", USERS, **paid, unit="one patient") as stream:
+        with pytest.raises(ParameterError, match="must be that of the account that paid"):
+            stream.name_users("visit", "one visit")
+        assert stream.named_users is None
+    with dh.ContinualHistogram.open(tmp_path / "s") as stream:
+        stream.name_users("visit", "one visit")
+    for unit in (None, "one patient"):
+        with pytest.raises(LedgerError, match="were named 'one visit', and the account"):
+            ledger.open_stream(tmp_path / "s", **paid, unit=unit)
+
+
+def test_a_state_with_events_that_no_entry_notes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its users may be others: a charge whose stream never began does not vouch for them."""
+    ledger = Ledger.create(tmp_path / "a", epsilon=5, delta="1e-6", unit="one patient")
+    paid: dict[str, Any] = {"by": "ana", "key": "s", "unit": "one patient"}
+    with monkeypatch.context() as patched:
+        patched.setattr(streams.LedgerStream, "open", lambda *_, **__: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            ledger.open_stream(tmp_path / "s", USERS, **paid)
+    with dh.ContinualHistogram.open(tmp_path / "s", mechanism=USERS) as stream:
+        stream.update(["x"], user="visit 1")
+    with pytest.raises(LedgerError, match="is not the state of a stream that the key 's' began"):
+        ledger.open_stream(tmp_path / "s", **paid)
+    with ledger.open_stream(tmp_path / "t", USERS, **paid) as paid_stream:
+        paid_stream.update(["x"], user="patient 1")
+
+
 def test_a_missing_state_is_not_begun_anew(events: Ledger, tmp_path: Path) -> None:
     events.open_stream(tmp_path / "s", MECHANISM, by="ana", key="s").close()
     (tmp_path / "s").unlink()

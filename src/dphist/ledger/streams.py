@@ -33,6 +33,17 @@ class LedgerStream(ContinualHistogram):
         unit: PrivacyUnit = _payment_facts(self._payments, self._key)["unit"]
         return unit
 
+    def name_users(self, column: str, unit: PrivacyUnit | str | None = None) -> None:
+        """Say who the users are, as a stream without a ledger; their unit is the account's."""
+        self._check_unit(unit)
+        super().name_users(column, unit)
+
+    def _check_unit(self, unit: PrivacyUnit | str | None) -> None:
+        """Refuse another unit than that of the account."""
+        if unit is not None and unit_of_data(unit).single != self._user:
+            fault = f"must be that of the account that paid for the stream, {str(self._user)!r}"
+            raise ParameterError("unit", fault, "leave it out to go on")
+
     def released(self) -> Release:
         """Release all recorded readings; the release names the entry that paid for the stream."""
         release = super().released()
@@ -100,7 +111,8 @@ def open_charged(
     Raises
     ------
     LedgerError
-        If the state file is missing, is that of another stream, or an older copy.
+        If the state file is missing, is that of another stream or an older copy, or names other
+        users than those of the account.
     """
     noted = last_note(payments, key)
     if noted is not None and not os.path.lexists(path):
@@ -117,11 +129,20 @@ def open_charged(
     assert store is not None  # noqa: S101 - `open` has a file
     try:
         _check_paid(payments, key, stream.mechanism)
-        if unit is not None and unit_of_data(unit).single != stream._user.single:
-            fault = f"must be that of the account that paid for the stream, {str(stream._user)!r}"
-            raise ParameterError("unit", fault, "leave it out to go on")
+        stream._check_unit(unit)
         if noted is not None:
             _check_noted(noted, store, path)
+        elif stream.time:
+            raise LedgerError(
+                f"{path} is not the state of a stream that the key {key!r} began: it has events "
+                "already; name a path without a file"
+            )
+        named = stream.named_users
+        if named is not None and named.unit != stream._user:
+            raise LedgerError(
+                f"the users of {path} were named {str(named.unit)!r}, and the account that paid "
+                f"for the stream protects {str(stream._user)!r}; begin another stream"
+            )
         note(payments, key, store)
     except BaseException:
         ContinualHistogram.close(stream)

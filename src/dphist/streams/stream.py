@@ -151,7 +151,9 @@ class ContinualHistogram:
         """Return a new stream with this target: see `MechanismBase`."""
         if self.time or self._live.store is not None:
             raise ParameterError("target", "must be set before the first event, and in memory")
-        return self._from_state(StreamState(self.mechanism.calibrated_to(target)), None)
+        state = StreamState(self.mechanism.calibrated_to(target))
+        state.named_users = self.named_users
+        return self._from_state(state, None)
 
     @property
     def _state(self) -> StreamState:
@@ -196,6 +198,8 @@ class ContinualHistogram:
         """
         if self.mechanism.max_events_per_user is None:
             raise ParameterError("user", "needs " + Argument("max_events_per_user"))
+        if not isinstance(column, str) or not column:
+            raise ParameterError("column", "must be the name of a column or field")
         held = self.named_users
         known = self._user if held is None else held.unit
         one = known if unit is None else unit_of_data(unit).single
