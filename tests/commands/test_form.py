@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from dphist.cli import main
+from dphist.commands.form.asked import Asked
 from dphist.commands.form.command import make_form
 from dphist.commands.form.numbers import compute_numbers, list_sizes, read_numbers
-from dphist.commands.form.questions import ASKED, Asked
+from dphist.commands.form.questions import ASKED
 from dphist.commands.registry import find_command
 
 
@@ -49,7 +50,7 @@ def test_every_input_has_a_label_and_every_hint_exists() -> None:
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: asked.kind)
 def test_every_answer_has_numbers(asked: Asked) -> None:
     answers = [each.values for each in asked.choices]
-    if asked.keys:
+    if asked.keys and asked.keys.tables:
         answers.insert(0, ["x".join(map(str, sizes)) for sizes in list_sizes()])
     held = read_numbers()[asked.kind]
     assert {*map(" ".join, itertools.product(*answers))} == {*held}
@@ -64,7 +65,7 @@ def test_numbers_are_those_of_the_library(asked: Asked) -> None:
     bound = asked.choice("bound")
     assert bound is not None
     only[bound.parameter] = bound.values[2:3]
-    sizes = [(3,), (2, 5)] if asked.keys else None
+    sizes = [(3,), (2, 5)] if asked.keys and asked.keys.tables else None
     made = compute_numbers(asked, sizes=sizes, **only)
     held = read_numbers()[asked.kind]
     assert made
@@ -83,8 +84,14 @@ def test_what_is_asked_are_options_of_the_command(asked: Asked) -> None:
     typed = {each.option for each in asked.typed}
     assert typed | {"user", "unit", "output", "report", "table"} <= {*options}
     required = {each.key for each in options.values() if each.required and not each.positional}
-    keys = {"axis", "tables"} if asked.keys else set()
-    assert required <= {*typed, *keys, *(each.option for each in asked.choices)}
+    keys = set() if asked.keys is None else {asked.keys.option}
+    if asked.keys and asked.keys.tables:
+        keys.add("tables")
+    assert keys <= {*options}
+    asked_for = {each.option or each.within for each in asked.choices}
+    assert required <= {*typed, *keys, *asked_for}
+    for name, value in asked.fixed:
+        assert options[name].is_flag if value is True else value in options[name].choices
 
 
 def test_an_output_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,9 @@ import io
 import json
 import math
 import re
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,6 +67,13 @@ def answer(found: Shown, **answers: str) -> None:
             place.select_option(value) if picked else place.fill(value)
 
 
+def run_in_shell(command: str, place: Path) -> None:
+    """Run a command as it is written, with the input that it names."""
+    script = f'dphist() {{ {shlex.quote(sys.executable)} -m dphist "$@"; }}\n{command} --quiet'
+    made = subprocess.run(["sh", "-c", script], cwd=place, capture_output=True, text=True)
+    assert (made.returncode, made.stderr) == (0, "")
+
+
 def words_of(command: str, place: Path) -> list[str]:
     """Return the arguments that a shell makes of a command."""
     script = f"dphist() {{ printf '%s\\0' \"$@\"; }}\n{command}"
@@ -89,6 +98,9 @@ RANGES = {"kind": "ranges", "user": WHO, "ranges_column": "age"}
 TABLES = {"kind": "tables", "tables_key_1": WHAT, "tables_values_1": "l0, l1,l2"}
 ANONYMIZED = {"kind": "anonymized", "anonymized_label": WHAT}
 REGIONS = {"kind": "regions", "regions_label": WHAT, "regions_region": "sex"}
+GROUPS = {"kind": "groups", "groups_column": "age", "groups_key_1": "sex"}
+GROUPS |= {"groups_values_1": "f, m", "groups_start": "0", "groups_stop": "100"}
+STREAMS = {"kind": "streams", "streams_label": WHAT}
 ONE = {"who": "one"}
 CASES: dict[str, tuple[str, Mapping[str, str]]] = {
     "labels": (",", LABELS | {"unit": "person/people", "epsilon": "2"}),
@@ -125,13 +137,33 @@ CASES: dict[str, tuple[str, Mapping[str, str]]] = {
         ";",
         REGIONS | {"user": WHO, "regions_regions": "50", "epsilon": "0.2", "regions_bound": "1"},
     ),
+    "groups": (",", GROUPS | {"user": WHO, "epsilon": "0.1", "groups_bound": "30"}),
+    "groups, decimals": (
+        ";",
+        GROUPS
+        | {"user": WHO, "groups_start": "-0.5", "groups_stop": "89.5", "groups_bins": "24"}
+        | {"size": "1000", "groups_key_1": WHAT, "groups_values_1": "l1,l2,none"},
+    ),
+    "groups, days": (
+        "\t",
+        {**GROUPS, **ONE, "groups_column": "-day", "groups_start": "2024-01-01"}
+        | {"groups_stop": "2024-01-31", "groups_bins": "100", "epsilon": "4", "size": "1000000"},
+    ),
+    "streams": (",", STREAMS | {"user": WHO, "epsilon": "4", "unit": "person/people"}),
+    "streams, longer": (
+        ",",
+        STREAMS
+        | {"user": WHO, "streams_horizon": "1000000", "streams_readings": "365", "epsilon": "2"}
+        | {"streams_bound": "10", "streams_delta": "1e-8", "streams_state_file": "-it's state"},
+    ),
+    "streams, one row": (",", {**STREAMS, **ONE, "streams_label": "-day", "streams_readings": "1"}),
     "regions, one row": ("\t", {**REGIONS, **ONE, "regions_regions": "2", "size": "1000"}),
 }
 
 
 def stated_error(kind: str, text: str, made: dict[str, Any], size: str) -> float:
     """Return the error of a dry run, as it is written there."""
-    if kind == "labels":
+    if kind in ("labels", "streams"):
         return int(re.search(r"Error of counts\s+± ([\d,]+)", text)[1].replace(",", ""))
     if kind == "tables":
         found = re.findall(r"each\s+cell\s+±\s+([\d,]+)\s+\(95", text)
@@ -141,6 +173,8 @@ def stated_error(kind: str, text: str, made: dict[str, Any], size: str) -> float
         (total, (error,)), *more = made["expected_errors"].items()
     else:
         (total, error), *more = made["expected_error"].items()
+        if kind == "groups":
+            assert f"is about {error:,.2g} records off" in text or error >= 100
     assert (total, more) == (size, [])
     return float(f"{error:.2g}")
 
@@ -169,8 +203,14 @@ def test_commands_run_and_their_dry_run_says_the_same(
             float(text.removesuffix(" records").replace(",", ""))
             for text in page.locator("[data-shown]:visible").all_text_contents()
         ]
-        size = page.input_value("#size")
+        run, size = page.text_content("#toml-run"), page.input_value("#size")
+        written = page.locator("[data-written]:visible").all_text_contents()
         guesses = page.text_content(f"[data-guess='{page.input_value('[name=epsilon]:checked')}']")
+    # What stands below the answers is in the command and in the file.
+    pairs = [each.split("\n") for each in written if each]
+    assert {option for option, _ in pairs} <= set((command or "").split(" \\\n  "))
+    assert {line for _, line in pairs} <= set((toml or "").split("\n"))
+    assert f"--epsilon {answers.get('epsilon', 1)}" in [option for option, _ in pairs]
     monkeypatch.chdir(tmp_path)
     words = words_of(dry or "", tmp_path)
     assert main(words) == 0
@@ -179,19 +219,26 @@ def test_commands_run_and_their_dry_run_says_the_same(
     made = json.loads(capsys.readouterr().out)
     kind = answers["kind"]
     assert shown_numbers[-1] == stated_error(kind, text, made, size)
-    if kind == "labels":
+    if kind in ("labels", "streams"):
         assert shown_numbers[0] == made["released_with_chance"]["0.95"]
     epsilon = float(answers.get("epsilon", 1))
     assert math.ceil(100 / (1 + math.exp(-epsilon))) == int(guesses or 0)
 
-    assert main([*words_of(command or "", tmp_path), "--quiet"]) == 0
+    if kind == "streams":
+        run_in_shell(command or "", tmp_path)
+    else:
+        assert main([*words_of(command or "", tmp_path), "--quiet"]) == 0
     first_release = dh.Release.load(tmp_path / "release.json")
     assert (tmp_path / "release.html").exists()
     (tmp_path / "release.toml").write_text(toml or "", encoding="utf-8")
-    assert main(["run", "release.toml", "--overwrite", "--quiet"]) == 0
+    if kind == "streams":
+        run_in_shell(run or "", tmp_path)  # it goes on: no event counts twice
+    else:
+        assert main(["run", "release.toml", "--overwrite", "--quiet"]) == 0
     second = dh.Release.load(tmp_path / "release.json")
     assert second.mechanism == first_release.mechanism
     assert second.guarantee == first_release.guarantee
+    assert (second.value == first_release.value) is (kind == "streams")
 
 
 def test_faults_are_named_and_leave_no_command(browser: "Browser", path: Path) -> None:
@@ -250,6 +297,46 @@ def test_faults_are_named_and_leave_no_command(browser: "Browser", path: Path) -
         assert fault() == ""
 
 
+def test_faults_of_groups_and_streams(browser: "Browser", path: Path) -> None:
+    with opened(browser, path) as found:
+
+        def fault() -> str:
+            return found.page.text_content("#fault") or ""
+
+        answer(found, header="who,what,where,age", kind="groups", user="who")
+        answer(found, groups_column="age", groups_start="0", groups_stop="1")
+        assert fault() == "Column of the groups: choose one."
+        answer(found, groups_key_1="where", groups_values_1="North")
+        assert "at least two" in fault()
+        answer(found, groups_values_1="discover:0.2,x")
+        assert "colon" in fault()
+        answer(found, groups_values_1="North, South", groups_bins="12")
+        assert "width of at most 9 decimals" in fault()
+        answer(found, groups_bins="8")
+        assert fault() == ""
+        assert "--bins 0:1:0.125 " in (found.page.text_content("#command") or "")
+        answer(found, groups_start="2024-01-01T12:00", groups_stop="2024-01-02T12:00")
+        assert "without a time of day" in fault()
+        answer(found, groups_start="2024-01-01", groups_stop="2024-01-02")
+        assert "--bins 2024-01-01:2024-01-02:3h " in (found.page.text_content("#command") or "")
+        answer(found, groups_key_1="age")
+        assert "must be different ones" in fault()
+        answer(found, groups_key_1="who")
+        assert "must not be one that is counted" in fault()
+        answer(found, kind="streams", streams_label="what", streams_state_file="")
+        assert fault() == "File of the state: write one."
+        answer(found, streams_state_file="release.json")
+        assert "different names" in fault()
+        answer(found, streams_state_file="stream.state")
+        assert fault() == ""
+        for wrong in ("data.parquet", "data.TSV", "data.csv.gz", "data.xlsx"):
+            answer(found, file=wrong)
+            assert "read from a CSV file" in fault()
+        answer(found, file="data.csv", header="who;what")
+        answer(found, user="who", streams_label="what")
+        assert "separated by commas" in fault()
+
+
 def test_a_further_release_is_a_new_spend(browser: "Browser", path: Path) -> None:
     with opened(browser, path) as found:
         page = found.page
@@ -274,6 +361,25 @@ def test_a_further_release_is_a_new_spend(browser: "Browser", path: Path) -> Non
         assert page.locator("#runs li").count() == 0
 
 
+def test_a_stream_goes_on_at_no_further_cost(browser: "Browser", path: Path) -> None:
+    with opened(browser, path) as found:
+        page = found.page
+        answer(found, kind="streams", user="who", streams_label="what")
+        page.click("#ran")
+        page.click("#ran")
+        assert page.locator("#runs li").count() == 1
+        assert "Spent: ε = 1 and δ = 0.000001 in all." in page.inner_text("#total")
+        answer(found, output="other.json")
+        assert page.is_hidden("#spend")  # an output more of the same stream
+        answer(found, streams_bound="10")
+        assert "ε = 2 and δ = 0.000002 in all" in page.inner_text("#spend")
+        assert "name a new one" in page.inner_text("#spend")
+        answer(found, streams_state_file="new.state")
+        assert "name a new one" not in page.inner_text("#spend")
+        answer(found, kind="labels", labels_label="what")
+        assert "ε = 2 and δ = 0.000002 in all" in page.inner_text("#spend")
+
+
 def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: Path) -> None:
     changes: dict[str, list[dict[str, str]]] = {
         "labels": [{"labels_bound": "10"}, {"labels_noise": "laplace"}, {"labels_delta": "1e-8"}],
@@ -281,6 +387,8 @@ def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: P
         "tables": [{"tables_values_1": "a,b,c,d"}, {"tables_bound": "10"}],
         "anonymized": [{"anonymized_bound": "10"}],
         "regions": [{"regions_bound": "10"}, {"regions_regions": "50"}],
+        "groups": [{"groups_bound": "10"}, {"groups_bins": "100"}],
+        "streams": [{"streams_bound": "10"}, {"streams_readings": "1"}, {"streams_delta": "1e-8"}],
     }
     with opened(browser, path) as found:
         for kind, each in changes.items():
@@ -288,11 +396,13 @@ def test_picture_and_numbers_change_with_each_choice(browser: "Browser", path: P
             if kind == "tables":
                 answer(found, tables_key_1="k", tables_values_1="a,b")
             seen = [found.page.inner_html(".seen")]
-            for change in [*each, {"epsilon": "0.1"}, {"size": "1000"}, {"who": "one"}]:
+            size = {"streams_horizon": "100000"} if kind == "streams" else {"size": "1000"}
+            assert found.page.is_visible("#size") is ("size" in size)
+            for change in [*each, {"epsilon": "0.1"}, size, {"who": "one"}]:
                 answer(found, **change)
                 seen.append(found.page.inner_html(".seen"))
             assert len(set(seen)) == len(seen)
-            answer(found, epsilon="1", size="10000")
+            answer(found, kind="labels", epsilon="1", size="10000")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -346,13 +456,35 @@ def test_the_keyboard_is_enough(browser: "Browser", path: Path) -> None:
         page.keyboard.press("Escape")
 
 
-def test_the_keyboard_reaches_regions(browser: "Browser", path: Path) -> None:
-    typed = {"user": "who", "regions-label": "what", "regions-region": "where"}
+# By kind: what is typed, a list in which the next answer is chosen, and what the command then has.
+KEYBOARD = {
+    "regions": (
+        {"user": "who", "regions-label": "what", "regions-region": "where"},
+        ("regions-regions", "6"),
+        "--region where \\\n",
+    ),
+    "groups": (
+        {"user": "who", "groups-key-1": "where", "groups-values-1": "a,b", "groups-column": "age"}
+        | {"groups-start": "0", "groups-stop": "100"},
+        ("groups-bins", "100"),
+        "--bins 0:100:1 \\\n",
+    ),
+    "streams": (
+        {"user": "who", "streams-label": "what"},
+        ("streams-readings", "365"),
+        "--readings 365 \\\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KEYBOARD)
+def test_the_keyboard_reaches_what_kinds_ask(browser: "Browser", path: Path, kind: str) -> None:
+    typed, (chosen, value), wanted = KEYBOARD[kind]
     with opened(browser, path) as found:
         page = found.page
-        page.focus("#kind-regions")
+        page.focus(f"#kind-{kind}")
         page.keyboard.press("Space")
-        assert page.is_checked("#kind-regions")
+        assert page.is_checked(f"#kind-{kind}")
         reached = set()
         for _ in range(60):
             page.keyboard.press("Tab")
@@ -362,11 +494,12 @@ def test_the_keyboard_reaches_regions(browser: "Browser", path: Path) -> None:
             reached.add(held)
             if held in typed:
                 page.keyboard.type(typed[held])
-            if held == "regions-regions":
+            if held == chosen:
                 page.keyboard.press("ArrowDown")
-        assert reached >= {*typed, "regions-regions-file", "regions-regions", "regions-bound"}
-        assert page.input_value("#regions-regions") == "6"
-        assert "--region where \\\n" in (page.text_content("#command") or "")
+        files = {"regions": {"regions-regions-file"}, "streams": {"streams-state-file"}}
+        assert reached >= {*typed, chosen, f"{kind}-bound", *files.get(kind, ())}
+        assert page.input_value(f"#{chosen}") == value
+        assert wanted in (page.text_content("#command") or "")
 
 
 def test_copying(browser: "Browser", path: Path) -> None:
@@ -382,6 +515,9 @@ def test_copying(browser: "Browser", path: Path) -> None:
     [
         {"kind": "labels", "labels_label": "what"},
         {"kind": "regions", "regions_label": "what", "regions_region": "where"},
+        {"kind": "groups", "groups_column": "age", "groups_key_1": "where"}
+        | {"groups_values_1": "North, South", "groups_start": "0", "groups_stop": "100"},
+        {"kind": "streams", "streams_label": "what"},
     ],
     ids=lambda answers: answers["kind"],
 )

@@ -1,4 +1,3 @@
-"use strict";
 // The page of `dphist form`: it reads the answers, finds their numbers, and writes the command.
 
 const { kinds, numbers } = JSON.parse(document.getElementById("data").textContent);
@@ -131,19 +130,40 @@ function readEnd(text, name) {
 function readEnds(fields, bins) {
   const texts = fields.map((field) => field.value.trim());
   const [low, high] = fields.map((field, at) => readEnd(texts[at], nameOf(field)));
-  if (NUMBER.test(texts[0]) !== NUMBER.test(texts[1]))
+  const isNumber = NUMBER.test(texts[0]), width = (high - low) / BigInt(bins);
+  const isExact = (high - low) % BigInt(bins) === 0n;
+  if (isNumber !== NUMBER.test(texts[1]))
     throw new Fault("Lower and upper end: both must be numbers, or both dates.");
   if (low >= high) throw new Fault("The upper end must be above the lower one.");
-  if (!NUMBER.test(texts[0]) && (high - low) % BigInt(bins))
+  if (!isNumber && !isExact)
     throw new Fault("The number of bins must divide the time into whole microseconds.");
-  return texts;
+  if (fields[0].dataset.option !== fields[1].dataset.option) return texts;
+  // One option has both: START:STOP:WIDTH.
+  if (!isExact)
+    throw new Fault("The number of bins must divide the range into a width of at most 9 decimals.");
+  if (texts.some((text) => text.includes(":")))
+    throw new Fault("Lower and upper end: write dates without a time of day.");
+  return [[...texts, isNumber ? writeUnits(width, 9) : writeWidth(width)].join(":")];
 }
 
-// ---- Keys of tables
+// Microseconds, in the largest unit of which they are a whole number.
+function writeWidth(width) {
+  const units = { d: 86400000000n, h: 3600000000n, m: 60000000n, s: 1000000n, ms: 1000n, us: 1n };
+  const [name, size] = Object.entries(units).find((each) => width % each[1] === 0n);
+  return `${width / size}${name}`;
+}
+
+// A whole number of units of 10^-decimals as a decimal.
+function writeUnits(units, decimals) {
+  const text = units.toString().padStart(decimals + 1, "0");
+  return `${text.slice(0, -decimals)}.${text.slice(-decimals)}`.replace(/\.?0+$/, "");
+}
+
+// ---- Keys
 
 function readKeys(kind) {
   const found = [];
-  for (const number of [1, 2]) {
+  for (let number = 1; number <= kind.keys.titles.length; number += 1) {
     const column = find(`${kind.name}-key-${number}`);
     const listed = find(`${kind.name}-values-${number}`);
     if (number === 2 && !column.value && !listed.value.trim()) break;
@@ -169,40 +189,51 @@ function readKeys(kind) {
 // Options of the command in order, each [name, value, whether it is a number]; true is a flag.
 function readOptions(kind) {
   const options = [];
-  if (chosen("who") === "one") options.push(["each-row-is-one-person", true]);
+  if (kind.reads_file && chosen("who") === "one") options.push(["each-row-is-one-person", true]);
   const ends = all("[data-end]").filter(isShown);
   const texts = ends.length ? readEnds(ends, find(`${kind.name}-bins`).value) : [];
   for (const field of all("[data-option]").filter((each) => isShown(each) && isAnswered(each))) {
     const name = field.dataset.option;
+    if (ends.indexOf(field) >= texts.length) continue; // the first end has both
     if ("column" in field.dataset) options.push([name, readColumn(field)]);
     else if ("end" in field.dataset) options.push([name, texts[ends.indexOf(field)]]);
     else if ("file" in field.dataset) options.push([name, readFile(field)]);
     else if ("words" in field.dataset) options.push([name, readWords(field)]);
     else options.push([name, readText(field, nameOf(field)), "filed" in field.dataset]);
   }
-  if (kind.keys.length) {
-    const keys = readKeys(kind);
-    for (const { name, values } of keys) options.push(["axis", `${name}=${values.join(",")}`]);
+  const keys = kind.keys ? readKeys(kind) : [];
+  for (const { name, values } of keys)
+    options.push([kind.keys.option, `${name}=${values.join(",")}`]);
+  if (kind.keys?.tables) {
     const names = keys.map((each) => each.name);
     const tables = names.length > 1 ? [...names, names.join("+")] : names;
     options.push(["tables", tables.join(",")]);
   }
-  checkDistinct(kind, options);
-  options.push(["epsilon", chosen("epsilon"), true]);
-  if (columns && !/\.parquet$/i.test(find("file").value)) {
-    const isTabbed = /\.tsv(\.gz)?$/i.test(find("file").value);
-    if (columns.mark === "\t") options.push(["delimiter", "tab"]);
-    else if (columns.mark === ";" || isTabbed) options.push(["delimiter", columns.mark]);
-  }
+  checkDistinct(kind, options, keys);
+  options.push(...kind.fixed, ["epsilon", chosen("epsilon"), true], ...readDelimiter(kind));
   return options;
 }
 
-function checkDistinct(kind, options) {
+// The option for the separator of the fields, unless it is the usual one of the file.
+function readDelimiter(kind) {
+  const file = find("file").value, isTabbed = /\.tsv(\.gz)?$/i.test(file);
+  if (!kind.reads_file) {
+    if (/\.(parquet|tsv|gz|zip|xlsx|jsonl|ndjson|sqlite|db)$/i.test(file))
+      throw new Fault("Name of the file: a stream is read from a CSV file that is not compressed.");
+    if (columns && columns.mark !== "," && columns.names.length > 1)
+      throw new Fault("The columns of a stream must be separated by commas.");
+    return [];
+  }
+  if (!columns || /\.parquet$/i.test(file)) return [];
+  if (columns.mark === "\t") return [["delimiter", "tab"]];
+  return columns.mark === ";" || isTabbed ? [["delimiter", columns.mark]] : [];
+}
+
+function checkDistinct(kind, options, keys) {
   const valueOf = (name) => options.find((each) => each[0] === name)?.[1];
   const valuesOf = (holds) =>
     kind.typed.filter((each) => each.holds === holds).map((each) => valueOf(each.option));
-  const user = valueOf("user"), others = valuesOf("column");
-  for (const [name, value] of options) if (name === "axis") others.push(value.split("=")[0]);
+  const user = valueOf("user"), others = [...valuesOf("column"), ...keys.map((key) => key.name)];
   if (user !== undefined && others.includes(user))
     throw new Fault("The column of the people must not be one that is counted.");
   if (new Set(others).size < others.length)
@@ -220,25 +251,43 @@ function readFile(field) {
   return name.startsWith("-") ? `./${name}` : name;
 }
 
+function writeOption([name, value]) {
+  if (value === true) return `--${name}`;
+  const text = quoteForShell(value);
+  return value.startsWith("-") ? `--${name}=${text}` : `--${name} ${text}`;
+}
+
 function writeCommand(kind, options, file, more = []) {
-  const words = [...options, ...more].map(([name, value]) => {
-    if (value === true) return `--${name}`;
-    const text = quoteForShell(value);
-    return value.startsWith("-") ? `--${name}=${text}` : `--${name} ${text}`;
-  });
-  return [`dphist ${kind.command} ${quoteForShell(file)}`, ...words].join(" \\\n  ");
+  const words = [...options, ...more].map(writeOption), quoted = quoteForShell(file);
+  const isDry = more.some(([name]) => name === "dry-run");
+  if (!kind.reads_file && !isDry) words.push(`< ${quoted}`);
+  return [`dphist ${kind.command}${kind.reads_file ? ` ${quoted}` : ""}`, ...words].join(" \\\n  ");
+}
+
+// The line of each option; axes have one line together.
+function writeTomlLines(options) {
+  const axes = options.filter(([name]) => name === "axis").map((each) => quoteForToml(each[1]));
+  return new Map(options.map(([name, value, isFiled]) => {
+    const isNumber = isFiled && /^\d+(\.\d+)?(e-\d+)?$/.test(value);
+    const text = value === true || isNumber ? value : quoteForToml(value);
+    return [name, `${name} = ${name === "axis" ? `[${axes.join(", ")}]` : text}`];
+  }));
 }
 
 function writeToml(kind, options, file) {
-  const lines = [`[${kind.name}]`, `command = "${kind.command}"`, `file = ${quoteForToml(file)}`];
-  const axes = options.filter(([name]) => name === "axis").map((each) => quoteForToml(each[1]));
-  if (axes.length) lines.push(`axis = [${axes.join(", ")}]`);
-  for (const [name, value, isFiled] of options) {
-    const isNumber = isFiled && /^\d+(\.\d+)?(e-\d+)?$/.test(value);
-    if (name !== "axis")
-      lines.push(`${name} = ${value === true || isNumber ? value : quoteForToml(value)}`);
+  const lines = [`[${kind.name}]`, `command = "${kind.command}"`];
+  if (kind.reads_file) lines.push(`file = ${quoteForToml(file)}`);
+  return [...lines, ...writeTomlLines(options).values()].join("\n") + "\n";
+}
+
+// Below each answer, what it is in the command and in the file.
+function showWritten(options) {
+  const lines = writeTomlLines(options);
+  for (const place of all("[data-written]")) {
+    const name = place.dataset.written;
+    const held = options.filter((each) => each[0] === name)[place.dataset.at];
+    place.textContent = held ? `${writeOption(held)}\n${lines.get(name)}` : "";
   }
-  return lines.join("\n") + "\n";
 }
 
 // The numbers of the answers with this epsilon: error, guesses, and where counts appear.
@@ -249,63 +298,11 @@ function findNumbers(kind, epsilon) {
       (each) => each.id === "size" || each.closest(`[data-kind="${kind.name}"]`));
     return "bound" in field.dataset && chosen("who") === "one" ? "1" : field.value;
   });
-  if (kind.keys.length) {
+  if (kind.keys?.tables) {
     const sizes = readKeys(kind).map((each) => each.values.length);
     answers.unshift(sizes.sort((a, b) => a - b).join("x"));
   }
   return numbers[kind.name][answers.join(" ")];
-}
-
-// ---- What is spent
-
-let runs = [];
-
-// A decimal as a whole number of 1e-12, so that sums are exact.
-function toUnits(text) {
-  const [digits, exponent = "0"] = text.split("e");
-  const [whole, part = ""] = digits.split(".");
-  return BigInt(whole + part) * 10n ** BigInt(12 - part.length + Number(exponent));
-}
-
-function fromUnits(units) {
-  const text = units.toString().padStart(13, "0");
-  return `${text.slice(0, -12)}.${text.slice(-12)}`.replace(/\.?0+$/, "");
-}
-
-function addUp(spent) {
-  const sum = (name) => spent.reduce((total, run) => total + toUnits(run[name]), 0n);
-  const delta = sum("delta") ? ` and δ = ${fromUnits(sum("delta"))}` : "";
-  const total = `ε = ${fromUnits(sum("epsilon"))}${delta}`;
-  if (new Set(spent.map((run) => run.unit)).size < 2) return `${total} in all`;
-  return `${total} in all, if these are the same people: they are named by different columns`;
-}
-
-function describeRun(options, command) {
-  const valueOf = (name) => options.find((each) => each[0] === name)?.[1];
-  const unit = valueOf("user") ?? "(one row)";
-  return { command, unit, epsilon: valueOf("epsilon"), delta: valueOf("delta") ?? "0" };
-}
-
-function showSpending(current) {
-  const isNew = runs.length > 0 && current && !runs.some((run) => run.command === current.command);
-  const spend = find("spend");
-  spend.hidden = !isNew;
-  spend.textContent = isNew
-    ? `This is a new release. Running it spends ε = ${current.epsilon} more: ` +
-      `${addUp([...runs, current])}. A choice that was changed after a look at a result is a ` +
-      "further look at the data."
-    : "";
-  find("forget").hidden = !runs.length;
-  find("runs").replaceChildren(...runs.map((run) => {
-    const item = document.createElement("li");
-    const delta = run.delta === "0" ? "" : `, δ = ${run.delta}`;
-    item.textContent = `ε = ${run.epsilon}${delta}: ${run.command.replaceAll(" \\\n  ", " ")}`;
-    return item;
-  }));
-  find("total").textContent = runs.length
-    ? `Spent: ${addUp(runs)}. Running the same command again spends it again. A ledger adds up ` +
-      "by itself, often to less."
-    : "Nothing yet. Each run costs its ε; the epsilons of all releases of the same data add up.";
 }
 
 // ---- The page
@@ -314,11 +311,20 @@ let current = null;
 
 function showKind(kind) {
   for (const part of all("[data-kind]")) part.hidden = part.dataset.kind !== kind.name;
+  for (const part of all("[data-reads-file]"))
+    part.hidden = part.dataset.readsFile !== String(kind.reads_file);
   find("several").hidden = chosen("who") === "one";
+  find("size").closest(".field").hidden = findSize(kind) !== find("size");
+  find("size-of").textContent = kind.made_up;
   const [one, several] = find("unit").value.split("/");
   for (const place of all(".one")) place.textContent = one.trim() || "user";
   for (const place of all(".many"))
     place.textContent = several?.trim() || (one.trim() ? `of "${one.trim()}"` : "users");
+}
+
+// The field with the number of records that the preview is made of.
+function findSize(kind) {
+  return find(kind.filed.includes("horizon") ? `${kind.name}-horizon` : "size");
 }
 
 function showNumbers(kind) {
@@ -348,20 +354,24 @@ function showNumbers(kind) {
 }
 
 function showCommand(kind) {
-  let fault = "";
+  let fault = "", options = [];
   current = null;
   try {
-    const file = readFile(find("file")), options = readOptions(kind);
+    const file = readFile(find("file"));
+    options = readOptions(kind);
     const guess = kind.sized ? [["expect-total", find("size").value]] : [];
     const command = writeCommand(kind, options, file);
     find("command").textContent = command;
     find("dry").textContent = writeCommand(kind, options, file, [["dry-run", true], ...guess]);
     find("toml").textContent = writeToml(kind, options, file);
-    current = describeRun(options, command);
+    find("toml-run").textContent = writeCommand(kind, [["config", "release.toml"]], file)
+      .replaceAll(" \\\n  ", " ");
+    current = describeRun(kind, options, command);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     fault = error.message;
   }
+  showWritten(options);
   find("fault").hidden = !fault;
   find("fault").textContent = fault;
   find("written").hidden = Boolean(fault);
@@ -393,7 +403,7 @@ document.addEventListener("change", update);
 for (const button of all("[data-copy]"))
   button.addEventListener("click", () => copy(button.dataset.copy));
 find("ran").addEventListener("click", () => {
-  runs.push(current);
+  if (!goesOn(current)) runs.push(current);
   showSpending(current);
 });
 find("forget").addEventListener("click", () => {

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from dphist.render.html import make_environment
 
-_SCRIPTS = ("form.js", "form_preview.js")  # one script of the page
+_SCRIPTS = ("form_preview.js", "form_spending.js", "form.js")  # one script of the page
 
 
 def form_page(**told: Any) -> str:
@@ -25,7 +25,8 @@ def form_page(**told: Any) -> str:
     told : what the template shows; `kinds` and `numbers` are also what the script reads.
     """
     place = files("dphist.render")
-    script = "\n" + "\n".join(place.joinpath(name).read_text("utf-8") for name in _SCRIPTS)
+    parts = [place.joinpath(name).read_text("utf-8") for name in _SCRIPTS]
+    script = "\n".join(['\n"use strict";', *parts])
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     environment = make_environment()
     environment.filters["in_words"] = _in_words

@@ -1,11 +1,12 @@
 // The preview of the page of `dphist form`: made-up counts, and how far each may be off.
 
 function drawPreview(kind, found) {
-  const svg = find("preview"), size = Number(find("size").value);
+  const svg = find("preview"), size = Number(findSize(kind).value);
   svg.replaceChildren();
   const [error, , appears = 0] = found;
   const counts = kind.shares.map((share) => share * size);
-  const longest = counts[0] + error, scale = 210 / longest, left = 96;
+  svg.setAttribute("viewBox", `0 0 360 ${6 + 23 * counts.length}`);
+  const longest = Math.max(...counts) + error, scale = 210 / longest, left = 96;
   const draw = (tag, attributes, text) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -25,7 +26,10 @@ function drawPreview(kind, found) {
   const dropped = counts.filter((count) => count < appears).length;
   const meant = kind.law === "95 %" ? `within ±\u00a0${writeNumber(error)} records (95\u00a0%)`
     : `about ${writeNumber(error)} records off`;
+  const [first, ...rest] = `${kind.made_up} of ${writeNumber(size)} records`;
+  const share = Number(((100 * error) / size).toPrecision(2));
   find("preview-text").textContent =
-    `Made-up data of ${writeNumber(size)} records: ${kind.error_of} is ${meant}, as lines show.` +
+    `${first.toUpperCase()}${rest.join("")}: ${kind.error_of} is ${meant}, as lines show.` +
+    (kind.quantiles ? ` A quantile is as far off as ${share}\u00a0% of the group.` : "") +
     (kind.appears ? ` ${dropped} of ${counts.length} labels (dashed) may not appear.` : "");
 }

@@ -6,15 +6,9 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from dphist.commands.form.asked import Asked, Choice
 from dphist.commands.form.numbers import read_numbers
-from dphist.commands.form.questions import (
-    ASKED,
-    MAX_VALUES_OF_ONE,
-    MAX_VALUES_OF_TWO,
-    SIZES,
-    Asked,
-    Choice,
-)
+from dphist.commands.form.questions import ASKED, OUTPUTS, SIZES, TABLE_OF_FILE, TABLE_OF_STREAM
 from dphist.commands.options import OVERWRITE, QUIET
 from dphist.commands.presentation import PRESENTATION
 from dphist.commands.publishing import check_outputs, say_written
@@ -46,7 +40,8 @@ def make_form() -> str:
         guess=GUESSED_RIGHT.meaning,
         sizes=SIZES,
         epsilons=next(each for each in ASKED[0].choices if each.asks == "epsilon").values,
-        meanings={name: words[name] for name in ("unit", "output", "report", "user")},
+        outputs=OUTPUTS,
+        unit=words["unit"],
         words=[(each.key, each.meaning) for each in presented],
         version=VERSION,
     )
@@ -54,37 +49,44 @@ def make_form() -> str:
 
 def _describe(asked: Asked) -> dict[str, Any]:
     """Return what the page is told of one kind."""
-    meanings, columns = _meanings(find_command(asked.command)), find_columns(asked.kind)
+    command = find_command(asked.command)
+    meanings, columns = _meanings(command), find_columns(asked.kind)
     bound = asked.choice("bound")
     others = [each for each in asked.choices if each.asks in ("delta", "other")]
     shown = [columns[name] for name in (asked.appears, asked.error) if name]
+    reads_file = any(each.positional for each in command.options)
     return {
         "name": asked.kind,
         "command": asked.command,
         "question": find_planning(asked.kind).question,
+        "example": asked.example,
+        "reads_file": reads_file,
         "typed": [
             {**asdict(each), "meaning": each.meaning or meanings[each.option]}
             for each in asked.typed
         ],
-        "keys": [MAX_VALUES_OF_ONE, MAX_VALUES_OF_TWO] if asked.keys else [],
-        "table": meanings["table"],
+        "keys": asked.keys and asdict(asked.keys),
+        "table": TABLE_OF_FILE if reads_file else TABLE_OF_STREAM,
         "bound": bound and _question(asked, bound, meanings),
         "others": [_question(asked, each, meanings) for each in others],
         "filed": [each.parameter for each in asked.choices],
-        "shown": [(column.title, column.meaning) for column in shown],
+        "fixed": asked.fixed,
+        "shown": [asked.said.get(each.name, (each.title, each.meaning)) for each in shown],
         "appears": bool(asked.appears),
         "sized": asked.choice("size") is not None,
         "error_of": asked.error_of,
         "law": asked.law,
+        "made_up": asked.made_up,
         "bar": asked.bar,
         "shares": asked.shares,
+        "quantiles": asked.quantiles,
     }
 
 
 def _question(asked: Asked, choice: Choice, meanings: Mapping[str, str]) -> dict[str, Any]:
-    """Return a choice with its words: of the plan's column, its own, or of the option."""
+    """Return a choice with its words: its own, those of the plan's column, or of the option."""
     column = find_columns(asked.kind).get(choice.parameter)
-    labels = {value: value for value in choice.values}
+    labels = {each: f"{int(each):,}" if each.isdigit() else each for each in choice.values}
     if choice.asks == "delta":
         labels = {
             value: f"{value}, for up to {int(MENTIONED / Fraction(value)):,} {{many}}"
@@ -93,8 +95,9 @@ def _question(asked: Asked, choice: Choice, meanings: Mapping[str, str]) -> dict
     return {
         "parameter": choice.parameter,
         "option": choice.option,
-        "title": column.title if column else choice.title,
-        "meaning": column.meaning if column else choice.meaning or meanings[choice.option],
+        "within": choice.within,
+        "title": choice.title or (column.title if column else ""),
+        "meaning": choice.meaning or (column.meaning if column else meanings[choice.option]),
         "values": labels,
         "usual": choice.usual,
     }

@@ -12,7 +12,8 @@ from importlib.resources import files
 from itertools import combinations_with_replacement, product
 from typing import Any, TypeAlias
 
-from dphist.commands.form.questions import MAX_VALUES_OF_ONE, MAX_VALUES_OF_TWO, Asked
+from dphist.commands.form.asked import Asked
+from dphist.commands.form.questions import MAX_VALUES_OF_ONE, MAX_VALUES_OF_TWO
 from dphist.planning.make import plan
 
 Numbers: TypeAlias = dict[str, Sequence[float]]
@@ -35,7 +36,7 @@ def compute_numbers(
 
     Parameters
     ----------
-    sizes : numbers of values of the keys, for a kind that has keys (default: all of them).
+    sizes : numbers of values of the keys, for a kind with tables (default: all of them).
     only : by parameter, the answers to compute (default: all of them).
     """
     found: Numbers = {}
@@ -46,7 +47,7 @@ def compute_numbers(
         for name, each in choices.items()
         if each.asks in _MANY
     }
-    shapes = list(sizes or list_sizes()) if asked.keys else [()]
+    shapes = list(sizes or list_sizes()) if asked.keys and asked.keys.tables else [()]
     for shape, fixed in product(shapes, _list_fixed(asked, values)):
         given = {name: choices[name].given(value) for name, value in fixed.items()}
         for row in plan(asked.kind, **_describe_keys(shape), **several, **given):

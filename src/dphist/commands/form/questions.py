@@ -4,23 +4,32 @@ Words come from the options of the command and the columns of the plan. A choice
 number has listed values only, for each combination of which there are numbers.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
 
+from dphist.commands.form.asked import Asked, Choice, Keys, Typed
 from dphist.document.planning import EPSILONS
 
 SIZES = ("1000", "10000", "1000000")
 """Public guesses of the number of records, for the preview and what is computed for a number."""
 
-_SHARES = (0.24, 0.18, 0.13, 0.1, 0.08, 0.06, 0.04, 0.03, 0.015, 0.005)
+_SHARES_BELOW = (0.05, 0.2, 0.4, 0.58, 0.72, 0.83, 0.9, 0.95, 0.98, 1)
 _BOUNDS = ("1", "2", "5", "10", "30")
+_BINS = ("8", "10", "12", "24", "50", "100")
 _LEAVES = ("2", "3", "4", "5", "6", "8", "10", "12", "16", "20", "26", "50")
 _DELTAS = ("1e-6", "1e-8")
 
+MAX_VALUES_OF_ONE, MAX_VALUES_OF_TWO = 24, 8
+"""Values of a key for which there are numbers: with one key, and with two."""
 
-def _as_number(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
+
+OUTPUTS = (
+    ("output", "Release", "release.json", "The result, with its promise. dphist reads it again"),
+    ("report", "Page", "release.html", "A page that explains the result to readers"),
+)
+"""The outputs of every kind beside the table: option, title, usual answer, and meaning."""
+
+TABLE_OF_FILE = "The numbers, for a spreadsheet: a .csv, .xlsx or .parquet file. Empty for none"
+TABLE_OF_STREAM = "The numbers, for a spreadsheet: a .csv file. Empty for none"
 
 
 def _list_leaves(number: str) -> list[str]:
@@ -28,98 +37,16 @@ def _list_leaves(number: str) -> list[str]:
     return [f"region {place}" for place in range(1, int(number) + 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """A question whose answer is typed, or picked from the columns; it changes no number.
-
-    Attributes
-    ----------
-    option : of the command.
-    title : above the field.
-    meaning : what is said of it, if not the meaning of the option.
-    holds : a column, the lower or the upper end of all bins, or the name of a public file.
-    usual : the answer at first.
-    """
-
-    option: str
-    title: str
-    meaning: str = ""
-    _: KW_ONLY
-    holds: Literal["column", "end", "file"] = "column"
-    usual: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A question of which every answer has numbers.
-
-    Attributes
-    ----------
-    parameter : of the plan.
-    option : of the command; empty for what the command does not take.
-    values : the answers, as they are typed.
-    usual : the answer at first.
-    asks : what the answer is about: the bound of a user, epsilon, delta, the guess of the number
-        of records, or a choice of its own.
-    title : above the field, if the parameter is no column of the plan.
-    meaning : what is said of it, if it is neither a column of the plan nor an option.
-    given : what a plan is given for an answer.
-    """
-
-    parameter: str
-    option: str
-    values: Sequence[str]
-    usual: str
-    _: KW_ONLY
-    asks: Literal["bound", "epsilon", "delta", "size", "other"] = "other"
-    title: str = ""
-    meaning: str = ""
-    given: Callable[[str], Any] = _as_number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is asked for one kind.
-
-    Attributes
-    ----------
-    kind : by which a plan names it.
-    command : that releases it.
-    typed : what is typed, beside the column of users.
-    keys : whether columns are keys with listed public values, of which their number counts.
-    choices : in the order in which numbers are filed.
-    error : column of the plan: how far a number may be off.
-    appears : column of the plan: the smallest count that appears; empty if all do.
-    error_of : what the error is of, for the preview.
-    law : how the error is meant: half of a 95 % interval, or what is expected.
-    bar : what a bar of the preview stands for.
-    shares : of the records, in each bar of the preview.
-    """
-
-    kind: str
-    command: str
-    typed: Sequence[Typed] = ()
-    keys: bool = False
-    choices: Sequence[Choice]
-    error: str
-    appears: str = ""
-    error_of: str
-    law: Literal["95 %", "expected"]
-    bar: str
-    shares: Sequence[float] = _SHARES
-
-    def choice(self, asks: str) -> Choice | None:
-        """Return the choice about something; None if it is not asked."""
-        return next((each for each in self.choices if each.asks == asks), None)
-
-
 def _label() -> Typed:
-    return Typed("label", "Column of the labels")
+    return Typed("label", "Column of the labels", "Such as a column of drugs or of diagnoses")
 
 
-def _end(option: str, title: str) -> Typed:
+def _ends(*options: str) -> Iterator[Typed]:
+    """Yield the questions for the ends of all bins: two options, or one that has both."""
     meaning = "A number, or a date such as 2024-01-31. Never take it from the data"
-    return Typed(option, title, meaning, holds="end")
+    start, stop = options if len(options) > 1 else options * 2
+    for option, place, title in ((start, "start", "Lower end"), (stop, "stop", "Upper end")):
+        yield Typed(option, title, meaning, holds="end", place="" if option == place else place)
 
 
 def _epsilon() -> Choice:
@@ -127,26 +54,40 @@ def _epsilon() -> Choice:
 
 
 def _delta() -> Choice:
-    return Choice("delta", "delta", _DELTAS, _DELTAS[0], asks="delta")
+    meaning = (
+        "The probability with which the promise may fail. It should be far below one divided by "
+        "the number of {many}"
+    )
+    return Choice("delta", "delta", _DELTAS, _DELTAS[0], asks="delta", meaning=meaning)
 
 
 def _size() -> Choice:
     return Choice("total", "", SIZES, SIZES[1], asks="size")
 
 
-def _bound(parameter: str, option: str) -> Choice:
-    return Choice(parameter, option, _BOUNDS, "5", asks="bound")
+def _bound(parameter: str, option: str, values: Sequence[str] = _BOUNDS) -> Choice:
+    return Choice(parameter, option, values, "5", asks="bound")
 
+
+_SORTED = "the differences of all counts, the largest with the largest and so on, added up"
 
 ASKED = (
     Asked(
         kind="labels",
         command="labels",
+        example="such as which drugs are sold, and how often",
         typed=[_label()],
         choices=[
             _bound("max_labels", "max-labels"),
             _delta(),
-            Choice("noise", "noise", ("best", "laplace", "gaussian"), "best"),
+            Choice(
+                "noise",
+                "noise",
+                ("best", "laplace", "gaussian"),
+                "best",
+                title="Noise",
+                meaning="How random numbers are drawn; best takes what has the smaller error",
+            ),
             _epsilon(),
         ],
         error="half_width",
@@ -158,18 +99,22 @@ ASKED = (
     Asked(
         kind="ranges",
         command="ranges",
-        typed=[
-            Typed("column", "Column of the values"),
-            _end("start", "Lower end"),
-            _end("stop", "Upper end"),
-        ],
+        example="such as how many people are between 20 and 39 years old",
+        typed=[Typed("column", "Column of the values"), *_ends("start", "stop")],
         choices=[
-            Choice("bins", "bins", ("8", "10", "12", "24", "50", "100"), "10", title="Bins"),
+            Choice("bins", "bins", _BINS, "10", title="Bins"),
             _size(),
             _bound("sensitivity", "max-records"),
             _epsilon(),
         ],
         error="range_error",
+        said={
+            "range_error": (
+                "Range ±",
+                "The number of records in a range is about this far off (root mean square over "
+                "all ranges).",
+            )
+        },
         error_of="a random range",
         law="expected",
         bar="range",
@@ -177,19 +122,138 @@ ASKED = (
     Asked(
         kind="tables",
         command="tables",
-        keys=True,
+        example="such as visits by sex and year",
+        keys=Keys(
+            "axis",
+            (
+                ("Column of the first key", "Its values, with commas between them"),
+                (
+                    "Column of a second key, if there is one",
+                    "The second key’s values, with commas between them",
+                ),
+            ),
+            "They are public: never take them from the data. At most "
+            f"{MAX_VALUES_OF_ONE}, or {MAX_VALUES_OF_TWO} of each of two keys.",
+            tables=True,
+        ),
         choices=[_bound("max_rows", "max-rows"), _delta(), _epsilon()],
         error="cell_error",
+        said={
+            "cell_error": (
+                "Cell ±",
+                "The noise of each cell is within this, in records, with a probability of about "
+                "95 %. With two keys it is that of the table where it is largest.",
+            )
+        },
         error_of="each cell",
         law="95 %",
         bar="cell",
     ),
     Asked(
+        kind="groups",
+        command="groups",
+        example="such as the median age in each district",
+        typed=[
+            Typed(
+                "column",
+                "Column of the numbers",
+                "Numbers, dates or times, such as ages. Their medians and other quantiles follow",
+            ),
+            *_ends("bins"),
+        ],
+        keys=Keys(
+            "group",
+            (("Column of the groups", "The groups, with commas between them"),),
+            "They are public: never take them from the data. Rows of other groups are left out.",
+        ),
+        choices=[
+            Choice(
+                "bins",
+                "",
+                _BINS,
+                "50",
+                title="Bins",
+                meaning="Of each group. A median is at best as exact as a bin; more cost little",
+                within="bins",
+            ),
+            _size(),
+            _bound("max_rows", "max-rows"),
+            _epsilon(),
+        ],
+        error="rank_error",
+        said={
+            "rank_error": (
+                "Below a value ±",
+                "In each group, the number of records below a value, such as an age, is about "
+                "this far off (root mean square).",
+            )
+        },
+        error_of="the number of records up to a bin",
+        law="expected",
+        made_up="a made-up group",
+        bar="up to bin",
+        shares=_SHARES_BELOW,
+        quantiles=True,
+    ),
+    Asked(
+        kind="streams",
+        command="stream",
+        example="such as sales so far, published every week under one promise",
+        typed=[
+            _label(),
+            Typed(
+                "state",
+                "File of the state",
+                "The first run makes it, and later runs go on with it. It is secret, as it holds "
+                "the exact counts. Never copy it",
+                holds="file",
+                usual="stream.state",
+            ),
+        ],
+        choices=[
+            Choice(
+                "horizon",
+                "horizon",
+                ("10000", "100000", "1000000"),
+                "10000",
+                title="Events of the whole stream, at most",
+                meaning="Each row is an event, and further ones are refused. A public number: "
+                "choose it generously, as more cost little",
+            ),
+            Choice(
+                "readings",
+                "readings",
+                ("1", "12", "52", "365"),
+                "52",
+                title="Readings, at most",
+                meaning="How often the counts are released: once at the end of each run. With "
+                "fewer readings, rarer labels appear",
+            ),
+            _bound("max_events", "max-events-per-user", ("1", "2", "3", "5", "10")),
+            _delta(),
+            _epsilon(),
+        ],
+        fixed=[("format", "csv"), ("resume", True)],
+        error="half_width",
+        appears="appears_from",
+        error_of="each count, at any time,",
+        law="95 %",
+        made_up="a made-up stream",
+        bar="label",
+    ),
+    Asked(
         kind="anonymized",
         command="anonymize",
+        example="such as how many drugs were sold once, twice, and so on, without their names",
         typed=[_label()],
         choices=[_size(), _bound("sensitivity", "max-records"), _epsilon()],
         error="profile_error",
+        said={
+            "profile_error": (
+                "Histogram ±",
+                f"The whole histogram is about this far off: {_SORTED}.",
+            )
+        },
         error_of="the whole histogram",
         law="expected",
         bar="in all",
@@ -198,6 +262,7 @@ ASKED = (
     Asked(
         kind="regions",
         command="anonymize",
+        example="such as the same for each district",
         typed=[
             _label(),
             Typed("region", "Column of the regions", "The region that each row lies in"),
@@ -227,6 +292,12 @@ ASKED = (
             _epsilon(),
         ],
         error="leaves_error",
+        said={
+            "leaves_error": (
+                "All regions ±",
+                f"All histograms together are about this far off: in each, {_SORTED}.",
+            )
+        },
         error_of="the set of all histograms",
         law="expected",
         bar="in all",
@@ -234,6 +305,3 @@ ASKED = (
     ),
 )
 """The kinds of the form, in its order."""
-
-MAX_VALUES_OF_ONE, MAX_VALUES_OF_TWO = 24, 8
-"""Values of a key for which there are numbers: with one key, and with two."""
