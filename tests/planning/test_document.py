@@ -174,6 +174,7 @@ def test_a_delta_too_large_for_the_users_is_said() -> None:
             {"horizon": 90, "max_events": 3},
             "--horizon 90 --format csv --user COLUMN --max-events-per-user 3 --unit patient",
         ),
+        ("streams", {"horizon": 90, "readings": 4}, "--horizon 90 --readings 4"),
     ],
 )
 def test_a_setting_is_shown_as_a_command_that_is_valid(kind, asked, options) -> None:

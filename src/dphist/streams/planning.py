@@ -56,6 +56,8 @@ def settings(
 
 def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     typed = ["dphist stream --state STATE", f"--horizon {asked['horizon']}"]
+    if asked.get("readings") is not None:
+        typed.append(f"--readings {asked['readings']}")
     if row["max_labels"] != 1:
         typed.append(f"--max-labels {row['max_labels']}")
     if row["max_events"] is not None:
