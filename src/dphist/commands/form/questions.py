@@ -43,7 +43,7 @@ def _label() -> Typed:
 
 def _ends(*options: str) -> Iterator[Typed]:
     """Yield the questions for the ends of all bins: two options, or one that has both."""
-    meaning = "A number, or a date such as 2024-01-31. Never take it from the data"
+    meaning = "Of all bins: a number, or a date such as 2024-01-31. Never take it from the data"
     start, stop = options if len(options) > 1 else options * 2
     for option, place, title in ((start, "start", "Lower end"), (stop, "stop", "Upper end")):
         yield Typed(option, title, meaning, holds="end", place="" if option == place else place)
@@ -283,7 +283,7 @@ ASKED = (
                 "5",
                 title="Regions in that file",
                 meaning="How many lines it has. For another number choose the nearest one: the "
-                "dry run reads the file, and states the error for yours. It also knows regions "
+                "dry run reads the file and states the error for yours, also if regions lie "
                 "within regions",
                 given=_list_leaves,
             ),
