@@ -90,8 +90,8 @@ def test_what_is_asked_are_options_of_the_command(asked: Asked) -> None:
     assert keys <= {*options}
     asked_for = {each.option or each.within for each in asked.choices}
     assert required <= {*typed, *keys, *asked_for}
-    for name, value in asked.fixed:
-        assert options[name].is_flag if value is True else value in options[name].choices
+    for name, given in asked.fixed:
+        assert options[name].is_flag if given is True else given in options[name].choices
 
 
 def test_an_output_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
