@@ -132,6 +132,14 @@ def test_what_the_file_leaves_out_is_left_to_the_command(describe, capsys) -> No
     assert "--max-count must be at most 1, unless held/clinic.toml has it" in refusal(capsys)
 
 
+def test_labels_without_counts_go_beside_a_bound_of_counts(describe, capsys) -> None:
+    assert read("labels", "--only-labels").max_count == 1
+    assert run_with_dataset("labels", "--only-labels", "--output", "r.json", "--quiet") == 0
+    assert dh.Release.load("r.json").provenance["max_count"] == "1"
+    assert run_with_dataset("labels", "--only-labels", "--max-count", "4") == 2
+    assert "--max-count must be at most 3" in refusal(capsys)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
     ("typed", "named"),

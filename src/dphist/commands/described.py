@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dphist.commands.options import UsageError
 from dphist.description import BOUNDS, WORDS, Description
-from dphist.document.options import Command, Group, Option
+from dphist.document.options import Command, Excludes, Group, Option
 from dphist.errors import Argument, DphistError, Message, ParameterError, phrase
 
 DATASET = Option("dataset_file", "the description of the data", "TOML", typed="--dataset")
@@ -124,8 +124,18 @@ def _set_bound(options: argparse.Namespace, said: Description, name: str) -> Non
             said.choose_bound(key, each, name)
     of_events = name == "max_labels" and hasattr(options, "max_events_per_user")
     if asked is None and said.find_bound(key) is not None and not of_events:
-        setattr(options, name, said.find_bound(key))
+        bound = 1 if _is_one(options, name) else said.find_bound(key)
+        setattr(options, name, bound)
         options.filled.add(name)
+
+
+def _is_one(options: argparse.Namespace, name: str) -> bool:
+    """Whether an option that is given takes no other bound than 1."""
+    known = {each.name: each for each in options.command.options}
+    if known[name].neutral != 1:
+        return False
+    rules = [rule for rule in known[name].rules if isinstance(rule, Excludes) and rule.value is ...]
+    return any(known[other].is_present(options) for rule in rules for other in rule.others)
 
 
 def _set_null_users(options: argparse.Namespace, said: Description) -> None:
