@@ -50,6 +50,25 @@ def read_text(content: bytes) -> str:
     raise ValueError("it is not UTF-8")
 
 
+def refuse_header(name: str, first: object, column: str | None) -> None:
+    """Refuse a list of values of a column that begins with the name of the column.
+
+    Parameters
+    ----------
+    name : of the file.
+    first : its first value.
+
+    Raises
+    ------
+    InputFileError
+    """
+    if column is not None and first == column:
+        raise InputFileError(
+            f"{name} has the header {column!r}, and each line must be a value: remove that line, "
+            "or, if it is a value, move it down"
+        )
+
+
 def read_json(text: str, *, skip_long: bool = False, finite: bool = True) -> Any:
     """Return the value of a JSON text, which may begin with a byte order mark.
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import pytest
 
+from dphist.cli import main
 from dphist.commands.configuration import read_configured
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import check_options
@@ -168,3 +169,25 @@ def test_a_configuration_says_what_could_be_typed(
         read.pop(name)
         typed.pop(name, None)
     assert read == typed
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "labels v.csv --label ward --user who --max-labels 1 --epsilon 1 --known-labels wards.txt",
+        "tables v.csv --axis ward=@wards.txt --tables ward --epsilon 1 --each-row-is-one-person",
+        "groups v.csv --group ward=@wards.txt --column age --bins 0:90:30 --epsilon 1 "
+        "--each-row-is-one-person",
+        "anonymize v.csv --label who --region ward --regions wards.txt --epsilon 1 "
+        "--each-row-is-one-person",
+    ],
+    ids=["labels", "tables", "groups", "anonymize"],
+)
+def test_a_public_list_has_no_header(words, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wards.txt").write_text("ward\nA\nB\n")
+    assert main([*words.split(), "--dry-run"]) != 0
+    said = capsys.readouterr().err
+    assert "wards.txt has the header 'ward', and each line must be a value" in said
+    Path("wards.txt").write_text("A\nward\n")  # a value of this name
+    assert main([*words.split(), "--dry-run"]) == 0

@@ -35,7 +35,7 @@ def _anonymize(options: argparse.Namespace) -> None:
     if options.label is not None:
         check_protected(options)
     check_found(options)
-    tree = None if options.region is None else RegionTree.read(options.regions)
+    tree = None if options.region is None else RegionTree.read(options.regions, options.region)
     look, budget = make_users_look(options, partial(_read_bounded, options, tree))
     parameters = {**budget, "sensitivity": get_sensitivity(options, look)}
     kind, mechanism, bounds = _choose_mechanism(options, tree, parameters)

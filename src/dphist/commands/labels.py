@@ -449,7 +449,7 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
     if options.correlated:
         parameters["correlated"] = "auto"
     if options.known_labels is not None:
-        parameters["labels"] = read_known_labels(options.known_labels)
+        parameters["labels"] = read_known_labels(options.known_labels, options.label)
     made: ThresholdHistogram = calibrate(ThresholdHistogram, **parameters)
     return made
 

@@ -40,6 +40,7 @@ from dphist.document.kind import DataFacts, Kind, Releasing
 from dphist.document.options import Command, Excludes, Needs, Option, Table, make_option
 from dphist.document.reading_options import READING, get_files
 from dphist.errors import InputFileError, phrase
+from dphist.foreign import refuse_header
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
 from dphist.render.text import content, text
 
@@ -309,13 +310,17 @@ def _user_options(bound: Option) -> list[Option]:
     ]
 
 
-def read_known_labels(path: str) -> list[Any]:
+def read_known_labels(path: str, column: str | None = None) -> list[Any]:
     """Read public labels: lines of text, or the one column of a Parquet file.
+
+    Parameters
+    ----------
+    column : that holds the labels; a first line that is its name is a header.
 
     Raises
     ------
     InputFileError
-        If the file is not that.
+        If the file is not that, or has a header.
     """
     if not Path(path).exists():
         raise UsageError(f"{path} does not exist")
@@ -334,6 +339,8 @@ def read_known_labels(path: str) -> list[Any]:
         return [line for line in (each.removesuffix("\r") for each in text.split("\n")) if line]
 
     labels: list[Any] = redact_errors(read, problem)
+    if labels and Path(path).suffix.lower() != ".parquet":
+        refuse_header(path, labels[0], column)
     if not labels or len({repr(label) for label in labels}) < len(labels):
         raise InputFileError(f"{path} must list at least one label, and each once")
     return labels

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from dphist.errors import InputFileError, ParameterError
-from dphist.foreign import read_text
+from dphist.foreign import read_text, refuse_header
 from dphist.parameters import whole_number
 from dphist.visible import visible
 
@@ -70,16 +70,20 @@ class RegionTree:
             object.__setattr__(self, name, held)
 
     @classmethod
-    def read(cls, path: str | Path) -> "RegionTree":
+    def read(cls, path: str | Path, column: str | None = None) -> "RegionTree":
         """Read a public file without a header: a line a leaf, its name, then those of its regions.
 
         A line is ``leaf,...,top``: the name of the leaf, then of the region that it lies in, and
         so on to the top.
 
+        Parameters
+        ----------
+        column : that holds the leaves; a first line that begins with its name is a header.
+
         Raises
         ------
         InputFileError
-            If it is missing or is no CSV in UTF-8.
+            If it is missing or is no CSV in UTF-8, or has a header.
         ParameterError
             If its lines make no tree.
         """
@@ -93,6 +97,7 @@ class RegionTree:
                 f"{path} must be a CSV file (UTF-8) without a header, a line a leaf: its name, "
                 "then those of the regions that it lies in, up to the top"
             )
+        refuse_header(str(path), rows[0][0], column)
         try:
             return cls([row[::-1] for row in rows])
         except ParameterError as error:

@@ -26,7 +26,7 @@ from dphist.document.options import (
 )
 from dphist.document.reading_options import WIDE, get_files, name_wide_columns
 from dphist.errors import Argument, InputFileError, ParameterError
-from dphist.foreign import read_text
+from dphist.foreign import read_text, refuse_header
 from dphist.parameters import read_number, read_whole_number
 from dphist.privacy import ZCDP, PureDP
 from dphist.privacy.epsilon_search import down
@@ -217,7 +217,7 @@ def read_keys(texts: list[str], other: list[str] | None) -> Keys:
 
 def _read_values(name: str, text: str) -> Any:
     if text.startswith("@"):
-        return _read_sort(_read_lines(text[1:]))
+        return _read_sort(_read_lines(text[1:], name))
     if text.startswith("text:"):
         return _read_listed(name, text.removeprefix("text:"))
     bounds = text.split(":")
@@ -286,7 +286,7 @@ def _read_sort(texts: list[str]) -> list[Any]:
     return texts
 
 
-def _read_lines(path: str) -> list[str]:
+def _read_lines(path: str, name: str) -> list[str]:
     problem = InputFileError(f"{path} must be a text file (UTF-8) with one value of a key a line")
     try:
         text = read_text(Path(path).read_bytes())
@@ -297,6 +297,7 @@ def _read_lines(path: str) -> list[str]:
     lines = [line for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
     if not lines:
         raise problem
+    refuse_header(path, lines[0], name)
     return lines
 
 

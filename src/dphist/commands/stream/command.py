@@ -235,7 +235,7 @@ def _read_given(options: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters that were given beside the cost and the horizon."""
     given = read_given(options, _MECHANISM, ContinualMechanism)
     if options.known_labels is not None:
-        given["labels"] = read_known_labels(options.known_labels)
+        given["labels"] = read_known_labels(options.known_labels, options.label)
     return {name: value for name, value in given.items() if name not in _NEW}
 
 
