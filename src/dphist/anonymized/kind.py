@@ -12,6 +12,7 @@ from dphist.anonymized.band import ALL_LABELS, Band
 from dphist.anonymized.charts import compute_bands, draw_charts
 from dphist.anonymized.comparing import COMPARING
 from dphist.anonymized.difference import compare_releases
+from dphist.anonymized.measuring import check_profile
 from dphist.anonymized.mechanism import AnonymizedMechanism
 from dphist.anonymized.planning import PLANNING
 from dphist.data.profile import Profile
@@ -225,6 +226,7 @@ KIND = Kind(
     comparing=COMPARING,
     data_type=Profile,
     accept=lambda mechanism, data: mechanism._accept(data),
+    refuse_other=lambda _mechanism, data: check_profile(data),
     columns=lambda _value: "count, prevalence",
     disclosed=disclose,
     of_value=describe_value,

@@ -127,6 +127,29 @@ def check_grid(values: object, name: str) -> tuple[IntArray, tuple[int, ...]]:
     return flat, shape
 
 
+def refuse_other_than_counts(values: object, name: str, shape: tuple[int, ...]) -> None:
+    """Refuse what cannot be counts of a shape, by its type alone: no number is looked at.
+
+    Of a plain sequence the items are data: they are checked with `check_counts`.
+
+    Raises
+    ------
+    ParameterError
+
+    >>> refuse_other_than_counts(np.array([8, 3]), "counts", (2,))
+    """
+    if _is_sequence(values):
+        return
+    if _methods(values).isdisjoint(_ARRAYS) and not _has_buffer(values):
+        raise ParameterError(name, "must be an array or sequence of whole numbers")
+    if not isinstance(values, np.ndarray):  # what Arrow, pandas and Polars hold is checked later
+        return
+    if values.dtype.kind not in "iuO":
+        raise _not_integers(name)
+    if values.shape != shape:
+        raise ParameterError(name, f"must have the shape {shape}, as the mechanism has it")
+
+
 def check_total(counts: IntArray, prevalences: IntArray) -> int:
     """Return the number of records ``sum(counts * prevalences)``, exactly.
 

@@ -149,6 +149,8 @@ class Kind:
     accept : refuses data of this type whose bounds a mechanism does not protect, with a
         `DphistError`. A ledger calls it with mechanism and data before it charges; it must depend
         on the stated bounds alone.
+    refuse_other : the same of data of other types, such as arrays; it must depend on their type
+        and shape alone. None if all such data are read only after they were paid for.
     columns : names the columns of the table of a value, for a disclosure.
     disclosed : returns what is disclosed of a mechanism, and of its value if there is one.
     may_hide_small : whether estimates below a number may be left out, as rules for small counts
@@ -173,6 +175,7 @@ class Kind:
     comparing: Comparing | None = None
     data_type: type[Any] | None = None
     accept: Callable[[Any, Any], object] | None = None
+    refuse_other: Callable[[Any, Any], object] | None = None
     columns: Callable[[Any], str] | None = None
     disclosed: Callable[[Any, Any], Disclosed] | None = None
     may_hide_small: bool = False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dphist.arrays import IntArray
-from dphist.counting.checks import check_grid
+from dphist.counting.checks import check_grid, refuse_other_than_counts
 from dphist.counting.engine.progress import Progress
 from dphist.data.axis.axis import Axis
 from dphist.data.guard import Guarding, Secret, guard
@@ -216,8 +216,7 @@ class GroupedCounts(Secret):
         2
         """
         held = read_groups(groups)
-        if held.discovering:
-            raise ParameterError("groups", "must list all groups: counts have no labels to find")
+        _check_listed(held)
         whole_number(max_rows, "max_rows", 1)
         _, shape = check_grid(counts, "counts")
         if len(shape) != 2 or shape[0] != find_group(held).size or shape[1] < 1:
@@ -317,10 +316,28 @@ def accept_counts(given: Any, groups: Keys) -> GroupedCounts:
     """Return data of a mechanism for these groups: `GroupedCounts`, or counts of all bins."""
     if isinstance(given, GroupedCounts):
         return given
+    _refuse_table(given)
+    return GroupedCounts.from_counts(given, groups=groups)
+
+
+def refuse_other_data(given: Any, groups: Keys, bins: int) -> None:
+    """Refuse what is neither `GroupedCounts` nor can be counts, without a look at any number."""
+    if isinstance(given, GroupedCounts):
+        return
+    _refuse_table(given)
+    _check_listed(groups)
+    refuse_other_than_counts(given, "counts", (find_group(groups).size, bins))
+
+
+def _check_listed(groups: Keys) -> None:
+    if groups.discovering:
+        raise ParameterError("groups", "must list all groups: counts have no labels to find")
+
+
+def _refuse_table(given: Any) -> None:
     if isinstance(given, Mapping | str | bytes | KeyedCounts) or hasattr(given, "columns"):
         raise ParameterError(
             "counts",
             "must be GroupedCounts, which GroupedCounts.from_table makes of a table, or an array "
             "of counts with a row for each group",
         )
-    return GroupedCounts.from_counts(given, groups=groups)

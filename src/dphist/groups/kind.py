@@ -35,7 +35,7 @@ from dphist.groups.auditing import AUDITING
 from dphist.groups.charts import draw_charts, draw_groups
 from dphist.groups.command import COMMAND
 from dphist.groups.difference import compare_releases
-from dphist.groups.grouped_counts import GroupedCounts
+from dphist.groups.grouped_counts import GroupedCounts, refuse_other_data
 from dphist.groups.grouping import find_group
 from dphist.groups.histograms import HistogramsByGroup
 from dphist.groups.measuring import GroupsMeasuring
@@ -270,6 +270,7 @@ KIND = Kind(
     charts=draw_charts,
     data_type=GroupedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),
+    refuse_other=lambda mechanism, data: refuse_other_data(data, mechanism.groups, mechanism.bins),
     columns=lambda value: ", ".join(value.to_arrow().column_names),
     disclosed=disclose,
     commands={"groups": COMMAND},

@@ -1,5 +1,6 @@
 """The cost of a release for the unit that an account protects."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -67,8 +68,9 @@ def _read_bounds(data: object) -> tuple[PrivacyUnit | None, int]:
 def check_bounds(mechanism: object, data: object) -> None:
     """Refuse data whose bounds a mechanism does not protect, before anything is charged.
 
-    Bounds are public, and nothing else of the data is looked at. The mechanism would refuse them
-    too, but only after the charge. So it is with what is released already.
+    Bounds are public, and nothing else of the data is looked at, except the type and shape of
+    plain numbers. The mechanism would refuse them too, but only after the charge. So it is with
+    what is released already.
 
     Raises
     ------
@@ -83,21 +85,25 @@ def check_bounds(mechanism: object, data: object) -> None:
     if kind is None or held is None:
         return
     if isinstance(data, held):
-        _accept(kind, mechanism, data)
+        _ask(kind, kind.accept, mechanism, data)
     elif any(each.data_type is not None and isinstance(data, each.data_type) for each in kinds()):
         raise ParameterError(
             "data",
             f"must be {held.__name__} for {type(mechanism).__name__}, not {type(data).__name__}; "
             "nothing was charged",
         )
+    else:
+        _ask(kind, kind.refuse_other, mechanism, data)
 
 
-def _accept(kind: Kind, mechanism: object, data: object) -> None:
+def _ask(
+    kind: Kind, refuse: Callable[[Any, Any], object] | None, mechanism: object, data: object
+) -> None:
     """Have a kind refuse data; what somebody else's function raises may show them."""
     problem = None
-    if kind.accept is not None:
+    if refuse is not None:
         try:
-            kind.accept(mechanism, data)
+            refuse(mechanism, data)
         except DphistError:
             raise
         except Exception as error:

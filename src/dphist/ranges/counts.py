@@ -8,7 +8,7 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.counting import redact_errors
-from dphist.counting.checks import LARGEST, check_counts, check_grid
+from dphist.counting.checks import LARGEST, check_counts, check_grid, refuse_other_than_counts
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
@@ -63,6 +63,12 @@ def load_counts(data: Any, bins: tuple[int, ...]) -> Counts:
     if isinstance(data, Iterator):
         return Counts(_cut_off(_join_chunks(data, bins), bins))
     return Counts(_cut_off(_reshape_counts(data, bins), bins))
+
+
+def refuse_other_data(data: Any, bins: tuple[int, ...]) -> None:
+    """Refuse what is neither `BinnedCounts` nor can be counts, without a look at any number."""
+    if not isinstance(data, BinnedCounts | Iterator):
+        refuse_other_than_counts(data, "counts", bins)
 
 
 def _cut_off(counts: IntArray, bins: tuple[int, ...]) -> IntArray:

@@ -44,6 +44,7 @@ from dphist.ranges import words
 from dphist.ranges.auditing import AUDITING
 from dphist.ranges.charts import bins_chart, draw_charts, draw_map, find_window
 from dphist.ranges.comparing.case import COMPARING
+from dphist.ranges.counts import refuse_other_data
 from dphist.ranges.difference import compare_releases
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.ranges.overview import (
@@ -356,6 +357,7 @@ KIND = Kind(
     comparing=COMPARING,
     data_type=BinnedCounts,
     accept=lambda mechanism, data: mechanism._accept(data),
+    refuse_other=lambda mechanism, data: refuse_other_data(data, mechanism.bins),
     columns=lambda _value: "start, stop (of each axis), count, error",
     disclosed=disclose,
     of_value=describe_value,

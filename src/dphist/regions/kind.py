@@ -203,6 +203,7 @@ KIND = Kind(
     comparing=COMPARING,
     data_type=RegionalProfile,
     accept=lambda mechanism, data: mechanism._accept(data),
+    refuse_other=lambda mechanism, data: mechanism._accept(data),
     columns=lambda _value: "region, count, prevalence",
     disclosed=disclose,
     of_value=describe_value,

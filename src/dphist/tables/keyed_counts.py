@@ -336,12 +336,7 @@ class KeyedCounts(Secret):
         1
         """
         held = Keys.read(keys)
-        if held.discovering:
-            raise ParameterError(
-                "keys",
-                "must list all values: counts of cells have no labels that could be found",
-                "count a table, with KeyedCounts.from_table; it may have a column of counts",
-            )
+        held.check_listed()
         flat = read_grid(counts, held)
         cells = np.flatnonzero(flat)
         whose = "user" if unit is None and one_row_per is not None else unit

@@ -136,6 +136,20 @@ class Keys:
         """The keys whose values are found."""
         return tuple(key for key in self.keys if key.discover is not None)
 
+    def check_listed(self) -> None:
+        """Refuse keys whose values are to be found, where there are only counts of cells.
+
+        Raises
+        ------
+        ParameterError
+        """
+        if self.discovering:
+            raise ParameterError(
+                "keys",
+                "must list all values: counts of cells have no labels that could be found",
+                "count a table, with KeyedCounts.from_table; it may have a column of counts",
+            )
+
     def check_shares(self) -> None:
         """Refuse shares for finding values that leave none for the tables.
 

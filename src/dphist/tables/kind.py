@@ -414,6 +414,7 @@ KIND = Kind(
     charts=draw_charts,
     data_type=KeyedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),
+    refuse_other=lambda mechanism, data: mechanism.refuse_other(data),
     columns=lambda value: ", ".join(list_columns(value)),
     disclosed=disclose,
     commands={"tables": COMMAND},

@@ -16,7 +16,7 @@ from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.released import refuse_released
-from dphist.tables.accepting import accept_counts
+from dphist.tables.accepting import accept_counts, refuse_other_data
 from dphist.tables.cell_sums import Columns, SumsLaw, check_same_sums, make_prefix
 from dphist.tables.contrasts import measure_all, sum_over_axes
 from dphist.tables.discover_keys import DiscoverKeys
@@ -287,10 +287,7 @@ class TablesMeasuring(MechanismBase):
         """
         refuse_guarded(counts)
         refuse_released(counts, "counts")
-        if self.step is not None and not isinstance(counts, KeyedCounts):
-            raise ParameterError(
-                "counts", "must be KeyedCounts of weights: count a table with them"
-            )
+        self.refuse_other(counts)
         data = accept_counts(counts, self.keys, self.max_rows, self.one_row_per)
         self.accept(data)
         noisy = self._measure(data, source)
@@ -340,6 +337,14 @@ class TablesMeasuring(MechanismBase):
         """Return the number of all records by the noisy contrasts, at least 0."""
         total = max(int(noisy[name_contrasts((), self.keys, self.kept)][0]), 0)
         return total if self.step is None else round(total * self.step)
+
+    def refuse_other(self, data: object) -> None:
+        """Refuse what is neither KeyedCounts nor can be counts; no number is looked at."""
+        if self.step is not None and not isinstance(data, KeyedCounts):
+            raise ParameterError(
+                "counts", "must be KeyedCounts of weights: count a table with them"
+            )
+        refuse_other_data(data, self.keys)
 
     def accept(self, data: KeyedCounts) -> None:
         """Refuse data with other keys, or a bound that is not protected; both are public."""
