@@ -480,6 +480,22 @@ def test_a_plan_compares_what_the_file_allows(kind, describe, capsys) -> None:
     assert main([*words, f"--{option}", "1,7"]) == 0  # the file has no such bound
 
 
+def test_a_plan_names_the_digest(describe, capsys) -> None:
+    words = ["plan", "labels", "--max-labels", "1", "--epsilon", "1"]
+    assert main([*words, "--dataset", "held/clinic.toml", "--output", "p.json"]) == 0
+    digest = dh.Dataset.open("held/clinic.toml").digest
+    assert digest in capsys.readouterr().out.replace("\n", "").replace(" ", "")
+    assert json.loads(Path("p.json").read_text())["description"] == digest
+    made = dh.Plan.load("p.json")
+    assert made.description == digest
+    assert dh.Plan.from_json(made.to_json()) == made
+    assert main([*words, "--output", "q.json"]) == 0
+    assert "description" not in Path("q.json").read_text()
+    text = Path("p.json").read_text().replace(f'"{digest}"', "7")
+    with pytest.raises(dh.ReleaseFileError):
+        dh.Plan.from_json(text)
+
+
 def test_a_ledger_is_made_and_shown(describe, capsys) -> None:
     describe(FACTS + 'ledger = "a.ledger"\naccount = "visits"\ndataset_name = "Visits"\n')
     dataset = ["--dataset", "held/clinic.toml"]

@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from dphist.commands.described import with_dataset
@@ -55,6 +56,7 @@ def _plan(options: argparse.Namespace) -> None:
     }
     unit = None if options.unit is None else read_unit(options.unit)
     made = plan(options.kind, unit=unit, **asked)
+    made = replace(made, description=getattr(options, "described", None))
     with stage_outputs() as staged:
         for kind, path in paths.items():
             staged.write(path, _format_plan(kind, made), replace=options.overwrite)

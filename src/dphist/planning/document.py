@@ -109,6 +109,9 @@ def _at_a_glance(plan: Plan) -> list[Fact]:
     if planned_for:
         note = "public numbers, guessed or listed, not taken from the data"
         facts.insert(1, Fact("Planned for", ", ".join(planned_for), note=note))
+    if plan.description is not None:
+        shown = harmless(plan.description, 100)
+        facts.append(Fact("Data set", f"described in a file with the digest {shown}", on=HEADED))
     return facts
 
 

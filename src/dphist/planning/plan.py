@@ -55,6 +55,7 @@ class Plan(Tabular):
         their products are exact.
     criteria : acceptance criteria.
     version : version of dphist that computed it.
+    description : digest of the description of the data that it was planned for, if there is one.
     """
 
     kind: str
@@ -64,6 +65,7 @@ class Plan(Tabular):
     rows: tuple[tuple[Any, ...], ...]
     criteria: tuple[Criterion, ...] = ()
     version: str = VERSION
+    description: str | None = None
 
     def __repr__(self) -> str:
         said = f", {len(self.criteria)} criteria" if self.criteria else ""
@@ -131,6 +133,7 @@ class Plan(Tabular):
                 rows=tuple(_read(known, row) for row in content["rows"]),
                 criteria=tuple(criterion(each, kind) for each in content["criteria"]),
                 version=str(content["library_version"]),
+                description=content.get("description"),
             )
             _check(plan)
         except Exception:  # of whatever its parts may be
@@ -140,6 +143,7 @@ class Plan(Tabular):
         return plan
 
     def _content(self) -> dict[str, Any]:
+        described = {} if self.description is None else {"description": self.description}
         return {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
@@ -150,6 +154,7 @@ class Plan(Tabular):
             "columns": list(self.columns),
             "rows": [[_write_fraction(value) for value in row] for row in self.rows],
             "criteria": [each.text for each in self.criteria],
+            **described,
         }
 
 
@@ -171,6 +176,8 @@ def _check(plan: Plan) -> None:
     parameters = signature(find_planning(plan.kind).settings).parameters
     if not (set(plan.asked) <= set(parameters) and all(map(_is_plain, plan.asked.values()))):
         raise ValueError("no parameters of a plan")
+    if not isinstance(plan.description, str | None):
+        raise ValueError("no digest")
     known = find_columns(plan.kind)
     for name in plan.columns:
         if known[name].holds is Fraction and not all(each >= 0 for each in plan.column(name)):

@@ -306,7 +306,8 @@ _ACTIONS: dict[str, tuple[str, Callable[[Any], None], str | None, Table]] = {
     "close": (
         "close an account for good",
         _close,
-        "Nothing more can be charged to a closed account, and none is opened again.",
+        "Nothing more can be charged to a closed account, and none is opened again. With "
+        "--dataset it is the account that the description names, or --account if it names none.",
         [
             Option("account", "the account to close", "NAME", required=True),
             Option("note", "why, in your words", "TEXT", default=""),
