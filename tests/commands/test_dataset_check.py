@@ -78,3 +78,57 @@ def test_a_fault_is_a_wrong_command(old, new, says, capsys) -> None:
     captured = capsys.readouterr()
     assert captured.out == ""
     assert says in captured.err
+
+
+def test_listed_values_are_columns(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("codes.txt").write_text("x\ny\nz\n")
+    Path("v.csv").write_text("patient,town\n1,A\n")
+    facts = 'files = "v.csv"\nuser = "patient"\n[keys]\ntown = ["A", "B"]\n'
+    Path("clinic.toml").write_text(facts)
+    assert main(["dataset", "check", "clinic.toml"]) == 0
+    assert "Public values: town (2)." in capsys.readouterr().out
+    assert main(["dataset", "check", "clinic.toml", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["keys"] == {"town": {"values": ["A", "B"], "other": False}}
+    Path("clinic.toml").write_text(facts + 'code = "@codes.txt"\n')
+    assert main(["dataset", "check", "clinic.toml"]) == 2
+    assert "'v.csv'" in (said := capsys.readouterr().err)
+    assert "'code'" in said
+    Path("v.csv").write_text("patient,town,code\n1,A,x\n")
+    assert main(["dataset", "check", "clinic.toml"]) == 0
+    Path("codes.txt").unlink()
+    assert main(["dataset", "check", "clinic.toml"]) == 2
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_files_are_checked_as_they_are_read(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("v.csv").write_bytes("wer;größe;a;b\n1;2;3;4\n".encode("latin-1"))
+    facts = 'files = "v.csv"\nuser = "wer"\nwide = ["a", "b"]\n[keys]\nlabel = ["a", "b"]\n'
+    Path("clinic.toml").write_text('delimiter = ";"\nencoding = "latin-1"\n' + facts)
+    assert main(["dataset", "check", "clinic.toml"]) == 0
+    assert "größe (text)" in capsys.readouterr().out
+    Path("clinic.toml").write_text('encoding = "latin-1"\n' + facts)
+    assert main(["dataset", "check", "clinic.toml"]) == 2
+    Path("clinic.toml").write_text('delimiter = ";"\n' + facts)
+    assert main(["dataset", "check", "clinic.toml"]) == 2
+    assert "is not text in UTF-8" in capsys.readouterr().err
+    wide = facts.replace('["a", "b"]\n[', '["a", "c"]\n[')
+    Path("clinic.toml").write_text('delimiter = ";"\nencoding = "latin-1"\n' + wide)
+    assert main(["dataset", "check", "clinic.toml"]) == 2
+    assert "'c'" in capsys.readouterr().err
+    Path("clinic.toml").write_text('sheet = "a"\n' + facts)
+    assert main(["dataset", "check", "clinic.toml"]) == 2
+    assert "sheet applies to spreadsheets only" in capsys.readouterr().err
+
+
+def test_rows_that_are_people_need_no_words_on_users(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("v.csv").write_text("town\nA\n")
+    Path("clinic.toml").write_text('files = "v.csv"\neach_row_is_one_person = true\n')
+    assert main(["dataset", "check", "clinic.toml"]) == 0
+    said = capsys.readouterr().out
+    assert "Without ledger" in said
+    assert "Without unit" not in said
+    assert "Without max" not in said

@@ -17,7 +17,7 @@ from dphist.document.mechanism_facts import parameters
 from dphist.noise.repeatable import repeatable_source
 from dphist.report import make_json, report_html, summary_text
 from dphist.tables import Keys
-from dphist.tables.command import read_keys
+from dphist.tables.written_keys import read_keys
 
 SHAPE = (3, 4, 2, 1)
 KEYS: dict[str, Any] = {

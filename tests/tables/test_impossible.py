@@ -17,9 +17,10 @@ from dphist.document.mechanism_facts import parameters
 from dphist.errors import ParameterError
 from dphist.report import make_json, report_html, summary_text
 from dphist.tables import Keys, Tables, impossible
-from dphist.tables.command import read_impossible, read_keys
+from dphist.tables.command import read_impossible
 from dphist.tables.impossible import Impossible, Rules
 from dphist.tables.kind import KIND
+from dphist.tables.written_keys import read_keys
 from tests.support.mechanisms.cases import signed
 
 KEYS: dict[str, Any] = {

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from dphist.commands.described_keys import set_keys
 from dphist.commands.options import UsageError
-from dphist.description import BOUNDS, WORDS, Description
-from dphist.document.options import Command, Excludes, Group, Option
+from dphist.description import BOUNDS, EACH_ROW, READING, WORDS, Description
+from dphist.document.options import Command, Excludes, Group, Needs, Option
 from dphist.errors import Argument, DphistError, Message, ParameterError, phrase
 
 DATASET = Option("dataset_file", "the description of the data", "TOML", typed="--dataset")
@@ -15,6 +16,8 @@ _SAID = {"file": "files", "user": "user", "unit": "unit", "place": "ledger", "le
 """Options that only the description gives, by name, with its keys."""
 _BOUNDS = {**{name: name for name in BOUNDS}, "sensitivity": "max_records"}
 """Options that are bounded by a key of the description, by name."""
+_OF_AMOUNTS = ("max_count", "max_records", "max_rows")
+"""Those that bound a row without users, if it stands for several records."""
 
 
 def with_dataset(command: Command) -> Command:
@@ -37,7 +40,9 @@ def without_said(command: Command) -> Command:
     actions = {name: (line, without_said(each)) for name, (line, each) in command.actions.items()}
     if DATASET not in command.options:
         return replace(command, actions=actions)
-    lifted = [o.name for o in command.options if o.required and o.name in (*_SAID, "account")]
+    has_column = any(each.name == "column" for each in command.options)
+    said = (*_SAID, "account", *(["bins"] if has_column else []))
+    lifted = [each.name for each in command.options if each.required and each.name in said]
     table = [
         replace(each, required=False) if isinstance(each, Option) and each.name in lifted else each
         for each in command.table
@@ -76,27 +81,80 @@ def _fill_in(options: argparse.Namespace) -> None:
         named = "dataset_name" in {each.name for each in options.command.options}
         text = "{dataset_file} must name a TOML file, NAME.toml" + (other if named else "")
         raise UsageError(phrase(text))
-    said = Description.read(path)
+    try:
+        said = Description.read(path)
+    except DphistError as error:  # it is about keys of the file, not about options
+        raise UsageError(str(error)) from None
     known = {each.name: each for each in options.command.options}
     for name, key in _SAID.items():
         if name in known and known[name].is_present(options):
+            key = EACH_ROW if said.of_rows and key in ("user", "unit") else key
             raise UsageError(_name(name) + f" must be left out: {path} says {key}")
     values = {"file": [Path(each) for each in said.files], "ledger": said.ledger}
-    values |= {"user": said.facts["user"], "unit": said.facts.get("unit")}
+    values |= {"user": said.facts.get("user"), "unit": said.facts.get("unit")}
     for name in known.keys() & values.keys():
         setattr(options, name, values[name])
+    if "file" in known:
+        _set_reading(options, said, known)
+    if said.of_rows:
+        _set_rows(options, said, known)
     _set_account(options, said, known.get("account"))
     for name in WORDS:
         if name in known and not known[name].is_present(options):
             setattr(options, name, said.facts.get(name))
     options.described, options.largest, options.filled = said.digest, {}, set()
+    options.described_lists = said.lists
     for name in known.keys() & _BOUNDS.keys():
         _set_bound(options, said, name)
-    if "user" in known:  # rows of users are read
+    set_keys(options, said, known)
+    if "user" in known and not said.of_rows:  # rows of users are read
         _set_null_users(options, said)
     for name in getattr(options, "lifted", ()):
         if not known[name].is_present(options):
             raise ParameterError(name, f"must stand in {path}", f'add {name} = "..."')
+
+
+def _set_reading(
+    options: argparse.Namespace, said: Description, known: Mapping[str, Option]
+) -> None:
+    """Set how files are read, which is the file's to say: a query could make other users."""
+    for name in ("delimiter", *READING):
+        if name in known and known[name].is_present(options):
+            text = f" must be left out: how files are read stands in {said.path}"
+            raise UsageError(Argument(name) + text)
+        setattr(options, name, said.facts.get(name))
+    if "wide" not in said.facts:
+        return
+    if "wide" not in known:
+        raise UsageError(f"{said.path} says wide: this command does not take such files")
+    if known["wide"].is_present(options):
+        raise UsageError(Argument("wide") + f" must be left out: {said.path} says it")
+    options.wide = said.facts["wide"]
+
+
+def _set_rows(options: argparse.Namespace, said: Description, known: Mapping[str, Option]) -> None:
+    """Have each row protected, and refuse what protects less than a row."""
+    if "unit" in getattr(options, "lifted", ()):  # of an account
+        options.unit = "one record"
+    if "user" not in known:
+        return
+    if EACH_ROW not in known:
+        raise UsageError(f"{said.path} says {EACH_ROW}: this command needs a column of users")
+    setattr(options, EACH_ROW, True)
+    if "label" in known and options.label is None:
+        raise UsageError(
+            phrase("{label} is needed, the column of labels: ") + f"{said.path} says {EACH_ROW}"
+        )
+    bounds = [known[name] for name in known.keys() & _BOUNDS.keys()]
+    needs = [rule for each in bounds for rule in each.rules if isinstance(rule, Needs)]
+    if _has_amounts(options) and not any("count" in rule.others for rule in needs):
+        text = f" must be left out: {said.path} says {EACH_ROW}, and here it is one record of a row"
+        raise UsageError(Argument("count") + text + " that would be protected")
+
+
+def _has_amounts(options: argparse.Namespace) -> bool:
+    """Whether a row stands for several records, or for its weight."""
+    return any(getattr(options, name, None) is not None for name in ("count", "weight"))
 
 
 def _set_account(options: argparse.Namespace, said: Description, account: Option | None) -> None:
@@ -112,8 +170,11 @@ def _set_account(options: argparse.Namespace, said: Description, account: Option
 def _set_bound(options: argparse.Namespace, said: Description, name: str) -> None:
     """Set a bound; one that neither the file nor the caller has is left to the command."""
     key, asked = _BOUNDS[name], getattr(options, name)
-    if name == "sensitivity" and hasattr(options, "user"):  # users are bounded, and nothing else
+    reads = hasattr(options, "user")
+    if name == "sensitivity" and reads:  # users are bounded, and nothing else
         return
+    if said.of_rows and name in _OF_AMOUNTS and reads and not _has_amounts(options):
+        return  # each row is one record
     if key in said.facts:
         options.largest[name] = said.facts[key]
     for each in asked if isinstance(asked, list) else [asked]:

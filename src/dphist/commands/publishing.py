@@ -81,7 +81,9 @@ def check_inputs(files: Iterable[str]) -> None:
 def list_inputs(options: argparse.Namespace, files: Sequence[str] | None = None) -> list[str]:
     """Return the paths of what is read: `files` (default: FILE), public lists, TOML files."""
     named = [getattr(options, name, None) for name in ("known_labels", "config", "dataset_file")]
-    return [*(find_files(options.file) if files is None else files), *filter(None, named)]
+    public = [each for each in named if isinstance(each, str) and each]
+    public += getattr(options, "described_lists", [])
+    return [*(find_files(options.file) if files is None else files), *public]
 
 
 def check_outputs(

@@ -193,8 +193,10 @@ def _read_zones(options: argparse.Namespace) -> list[str | None]:
     return [None if zone == "none" else zone for zone in given * (axes // len(given))]
 
 
-def _read_edges(text: str) -> list[Any]:
-    """Read edges: all of them numbers, or all of them as text."""
+def _read_edges(text: str | Axis) -> list[Any] | Axis:
+    """Read edges: all of them numbers, or all as text; those of a description are an axis."""
+    if isinstance(text, Axis):
+        return text
     texts = split_parts(text)
     values = [_read_value(part) for part in texts]
     return texts if any(isinstance(value, str) for value in values) else values
@@ -213,7 +215,10 @@ def _axes(bins: dict[str, list[Any]]) -> list[Axis]:
     """Return what is public of the data, so that everything is checked before a file is opened."""
     if "edges" in bins:
         each = zip(bins["edges"], bins["tz"], strict=True)
-        return [Axis.from_edges(edges, tz=zone) for edges, zone in each]
+        return [
+            edges if isinstance(edges, Axis) else Axis.from_edges(edges, tz=zone)
+            for edges, zone in each
+        ]
     regular = (dict(zip(bins, each, strict=True)) for each in zip(*bins.values(), strict=True))
     return [Axis.regular(**given) for given in regular]
 

@@ -43,6 +43,7 @@ from dphist.errors import InputFileError, phrase
 from dphist.foreign import refuse_header
 from dphist.privacy.unit import ONE_ROW, ONE_USER, PrivacyUnit
 from dphist.render.text import content, text
+from dphist.tables.keys import Key
 
 NAMES_USERS = Needs(["user"], "it says what the users of that column are")
 """What --unit needs."""
@@ -310,8 +311,8 @@ def _user_options(bound: Option) -> list[Option]:
     ]
 
 
-def read_known_labels(path: str, column: str | None = None) -> list[Any]:
-    """Read public labels: lines of text, or the one column of a Parquet file.
+def read_known_labels(path: str | Key, column: str | None = None) -> list[Any]:
+    """Read public labels: lines of text, the one column of a Parquet file, or of a description.
 
     Parameters
     ----------
@@ -322,6 +323,8 @@ def read_known_labels(path: str, column: str | None = None) -> list[Any]:
     InputFileError
         If the file is not that, or has a header.
     """
+    if isinstance(path, Key):
+        return [*path.values]
     if not Path(path).exists():
         raise UsageError(f"{path} does not exist")
     problem = InputFileError(

@@ -321,7 +321,7 @@ def bin_counts(
     edges : at least two increasing edges: numbers for a column of numbers; dates or ISO text for
         dates; these or datetimes for timestamps; also `pd.date_range(...)`, `pl.date_range(...)`
         and `pl.datetime_range(...)`. A first edge of minus infinity and a last edge of
-        plus infinity make open-ended bins. For several columns, a list of edges for each.
+        plus infinity make open-ended bins. Or an `Axis`. For several columns, a list of these.
     width, start, stop : instead of `edges`, bins of equal width from `start` to `stop`, a whole
         number of widths apart: numbers, or dates, datetimes or ISO text with a width such as
         "15m", "1h", "1d", "1w" or a datetime.timedelta, or "1mo", "1q", "1y" of the calendar. For

@@ -10,8 +10,8 @@ from dphist.errors import ParameterError
 from dphist.groups.grouped_counts import GroupedCounts
 from dphist.groups.grouping import as_groups, find_group, read_groups
 from dphist.groups.mechanism import GroupedHistogram
-from dphist.tables.command import read_keys
 from dphist.tables.keys import Keys
+from dphist.tables.written_keys import read_keys
 
 GROUP = Option(
     "group",
@@ -71,10 +71,12 @@ def _read_groups(options: Any) -> Keys:
     return read_groups(keys, other=options.other)
 
 
-def _read_bins(options: Any) -> Axis:
-    """Read bins as they are typed."""
+def read_bins(text: str | Axis) -> Axis:
+    """Read bins as they are typed; those of a description are read already."""
+    if isinstance(text, Axis):
+        return text
     try:
-        (key,) = read_keys([f"bins={options.bins}"], None)
+        (key,) = read_keys([f"bins={text}"], None)
     except ParameterError as error:
         raise ParameterError("bins", error.fault, error.remedy) from None
     if key.axis is None:
@@ -89,7 +91,7 @@ def make_mechanism(options: Any) -> GroupedHistogram:
         rho=options.rho,
         delta=options.delta,
         groups=_read_groups(options),
-        bins=_read_bins(options).bins,
+        bins=read_bins(options.bins).bins,
         max_rows=options.max_rows or 1,
         inner=options.inner or "AdaptiveTree",
         expected_total=options.expected_total,
@@ -103,7 +105,7 @@ def read_counts(options: Any) -> GroupedCounts:
         get_files(options),
         groups=groups,
         column=options.column,
-        bins=_read_bins(options),
+        bins=read_bins(options.bins),
         other=find_group(groups).other and not groups.discovering,
         count=options.count,
         user=options.user,

@@ -1,14 +1,11 @@
 """dphist tables: its options, as the kind declares them."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from dphist.data.axis.axis import Axis
 from dphist.data.clamp import read_sum
 from dphist.data.counting import state_treatment
 from dphist.data.weight import Weight, state_weight
@@ -25,20 +22,15 @@ from dphist.document.options import (
     whole,
 )
 from dphist.document.reading_options import WIDE, get_files, name_wide_columns
-from dphist.errors import Argument, InputFileError, ParameterError
-from dphist.foreign import read_text, refuse_header
-from dphist.parameters import read_number, read_whole_number
+from dphist.errors import ParameterError
 from dphist.privacy import ZCDP, PureDP
 from dphist.privacy.epsilon_search import down
 from dphist.tables.by_table import read_numbers
-from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keys import OTHER, Key, Keys
 from dphist.tables.mechanism import Tables
 from dphist.tables.row_bounds import state_bounds
-
-_BOUND_TEXT = re.compile(r"[+-]?[0-9][-+.0-9eE]*")  # a number or a date
-_INFINITE = ("inf", "+inf", "-inf")
+from dphist.tables.written_keys import read_edge, read_keys
 
 TABLES_OPTION = Option(
     "tables",
@@ -194,113 +186,6 @@ _BOUND = Option(
 )
 
 
-def read_keys(texts: list[str], other: list[str] | None) -> Keys:
-    """Read keys as they are typed.
-
-    Raises
-    ------
-    ParameterError, InputFileError
-
-    >>> read_keys(["sex=f,m", "age=0:100:50", "year=2019,2020"], ["sex"])
-    {'sex': ['f', 'm', 'other'], 'age': 2 bins from 0 to 100, 'year': [2019, 2020]}
-    """
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, equals, values = text.partition("=")
-        if not name or not equals or not values:
-            raise ParameterError("keys", "must be written as NAME=VALUES, such as sex=f,m")
-        if name in found:
-            raise ParameterError("keys", f"must give each column once: {name!r} is given twice")
-        found[name] = _read_values(name, values)
-    return Keys.read(found, other or ())
-
-
-def _read_values(name: str, text: str) -> Any:
-    if text.startswith("@"):
-        return _read_sort(_read_lines(text[1:], name))
-    if text.startswith("text:"):
-        return _read_listed(name, text.removeprefix("text:"))
-    bounds = text.split(":")
-    if bounds[0] == "discover":
-        return _read_discovery(name, bounds[1:])
-    try:
-        if bounds[0] == "edges":
-            return Axis.from_edges(
-                [_read_number(part) for part in split_parts(":".join(bounds[1:]))]
-            )
-        if len(bounds) == 3 and "," not in text:
-            return Axis.regular(*map(_read_number, bounds))
-    except ParameterError as error:
-        form = "edges:E0,E1,..." if bounds[0] == "edges" else "START:STOP:WIDTH"
-        raise ParameterError("keys", f"must give {name!r} bins as {form}: {error}") from None
-    listed = _read_listed(name, text)
-    if any(":" in each and all(map(_BOUND_TEXT.fullmatch, each.split(":"))) for each in listed):
-        raise ParameterError(
-            "keys",
-            f"must give {name!r} bins as START:STOP:WIDTH, or values",
-            f"write {name}=text:A,B,C if these are texts",
-        )
-    return _read_sort(listed)
-
-
-def _read_discovery(name: str, parts: list[str]) -> DiscoverKeys:
-    """Read how values are found, as SHARE or SHARE:N."""
-    fault = f"must find values of {name!r} as discover:SHARE or discover:SHARE:N"
-    most = read_whole_number(parts[1]) if len(parts) == 2 else MAX_FOUND
-    if len(parts) not in (1, 2) or most is None:
-        raise ParameterError("keys", fault, f"write {name}=text:A,B,C if these are texts")
-    try:
-        return DiscoverKeys(share=parts[0], max_found=most)
-    except ParameterError as error:
-        raise ParameterError("keys", f"{fault}: {error}") from None
-
-
-def _read_listed(name: str, text: str) -> list[str]:
-    """Return values with commas between them; a value of no letters would be a slip of the hand."""
-    listed = split_parts(text)
-    if not all(listed):
-        raise ParameterError(
-            "keys",
-            f"must list values of {name!r} that are not empty",
-            "leave out the comma; rows without a value are counted with " + Argument("other"),
-        )
-    return listed
-
-
-def _read_number(text: str) -> Any:
-    """Read a number, or that an edge is infinite; leave all else, such as dates, as text."""
-    if text in _INFINITE:
-        return float(text)
-    number = read_whole_number(text)
-    real = read_number(text) if number is None else number
-    return text if real is None else real
-
-
-def _read_sort(texts: list[str]) -> list[Any]:
-    """Return whole numbers or truth values if all texts write these; otherwise the texts."""
-    numbers = [read_whole_number(text) for text in texts]
-    if all(str(number) == text for number, text in zip(numbers, texts, strict=True)):
-        return numbers
-    if {*texts} <= {"true", "false"} or {*texts} <= {"True", "False"}:
-        return [text in ("true", "True") for text in texts]
-    return texts
-
-
-def _read_lines(path: str, name: str) -> list[str]:
-    problem = InputFileError(f"{path} must be a text file (UTF-8) with one value of a key a line")
-    try:
-        text = read_text(Path(path).read_bytes())
-    except FileNotFoundError:
-        raise InputFileError(f"{path}, with the values of a key, does not exist") from None
-    except (OSError, ValueError):
-        raise problem from None
-    lines = [line for line in text.removeprefix("\ufeff").splitlines() if line.strip()]
-    if not lines:
-        raise problem
-    refuse_header(path, lines[0], name)
-    return lines
-
-
 def read_impossible(given: list[str] | None, keys: Keys) -> list[dict[str, Any]] | None:
     """Read values that exclude each other as they are typed, such as sex=m,ward=maternity.
 
@@ -345,7 +230,7 @@ def _read_value(key: Key, text: str) -> Any:
                 f"must give a range of bins of {key.name!r} as {key.name}=START:STOP: from an edge "
                 "to below another",
             )
-        return tuple(map(_read_number, ends))
+        return tuple(map(read_edge, ends))
     if text in ("true", "false") and isinstance(key.labels[0], bool):
         return text == "true"
     return next((value for value in key.labels if str(value) == text), text)

@@ -18,13 +18,14 @@ from dphist.errors import ParameterError
 from dphist.parameters import Exact, positive_delta, privacy_parameter
 from dphist.privacy import ApproxDP, Guarantee, PrivacyUnit, PureDP
 from dphist.ranges.comparing.published.privelet import privelet
-from dphist.tables.command import KEYS_OPTION, OTHER_OPTION, UNLISTED_OPTION, read_keys
+from dphist.tables.command import KEYS_OPTION, OTHER_OPTION, UNLISTED_OPTION
 from dphist.tables.keyed_counts import KeyedCounts
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
 from dphist.tables.law import largest_rho
 from dphist.tables.mechanism import Tables
 from dphist.tables.whole_numbers import WholeTables
+from dphist.tables.written_keys import read_keys
 
 _MOST_CELLS = 2**22  # of all keys together, for mechanisms that hold them all
 

@@ -17,12 +17,13 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
 from dphist.tables.by_table import read_numbers
-from dphist.tables.command import RANGES_OPTION, TABLES_OPTION, read_keys
+from dphist.tables.command import RANGES_OPTION, TABLES_OPTION
 from dphist.tables.discover_keys import MAX_FOUND, DiscoverKeys
 from dphist.tables.keys import MAX_VALUES, Key, Keys, read_tables
 from dphist.tables.mechanism import Tables
 from dphist.tables.row_bounds import read_one_row_per
 from dphist.tables.words import LIKELY
+from dphist.tables.written_keys import read_keys
 
 _SIZE = "size:"
 _COLUMNS = [
@@ -262,8 +263,10 @@ def _keep_numbers(given: Any) -> list[list[Any]]:
 
 
 def _read_axis(text: str) -> tuple[str, Any]:
-    """Read a key as it is typed: with its values, or with their number."""
-    name, _, values = text.partition("=")
+    """Read a key as it is typed: with its values, with their number, or by its name alone."""
+    name, equals, values = text.partition("=")
+    if name and not equals:  # a description has its values
+        return name, None
     if name and values.startswith(_SIZE):
         return name, whole(values.removeprefix(_SIZE))
     (key,) = read_keys([text], None)

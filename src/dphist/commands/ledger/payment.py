@@ -13,6 +13,7 @@ from dphist import signals
 from dphist.commands.ledger.options import Protected, check_exists, find_place, find_signing_key
 from dphist.commands.presentation import get_named_unit, get_unit_name, read_presentation
 from dphist.commands.printing import say
+from dphist.data.axis.axis import Axis
 from dphist.document.totals import guarantee_json
 from dphist.errors import DphistError, LedgerError
 from dphist.ledger import Deferred, Ledger, entries
@@ -34,6 +35,7 @@ from dphist.ledger.words import ONLY_RHO, format_left_json
 from dphist.release.presentation import WORDS
 from dphist.release.release import Release
 from dphist.streams import ContinualHistogram, ContinualMechanism
+from dphist.tables.keys import Key
 
 
 def open_ledger(
@@ -226,6 +228,7 @@ _NOT_ABOUT = {
     *("ledger", "account", "by", "key", "signing_key"),
     *("command", "config", "section", "configuration", "priced", "checked", "write"),
     *("dataset_file", "described", "largest", "filled", "lifted", "dataset_name"),
+    "described_lists",
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),
     *("expect_total", "expect_users", "expect_shape", "expect_rows"),
@@ -301,7 +304,14 @@ def describe_data(options: argparse.Namespace) -> str:
     typed = options.command.name_options(options)
     names = {name: typed.get(name) for name in ("shape", "total")}
     said["called"] = {name: option for name, option in names.items() if option} or None
-    return canonical({k: v for k, v in said.items() if v is not None and v is not False})
+    return canonical({k: _plain(v) for k, v in said.items() if v is not None and v is not False})
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON holds of an option: of keys and bins of a description, their content."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.to_content() if isinstance(value, Axis | Key) else value
 
 
 def _tell_payment(

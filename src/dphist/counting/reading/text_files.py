@@ -183,8 +183,12 @@ def _undecompressed(kind: FileFormat, shown: str) -> InputFileError:
     )
 
 
-def read_header(path: Path, kind: FileFormat, shown: str) -> Header:
+def read_header(path: Path, kind: FileFormat, shown: str, encoding: str = "utf-8") -> Header:
     """Return the first line.
+
+    Parameters
+    ----------
+    encoding : of a file that is not read itself, but as a copy in UTF-8.
 
     Raises
     ------
@@ -200,8 +204,11 @@ def read_header(path: Path, kind: FileFormat, shown: str) -> Header:
     start = redact_errors(read_start, _undecompressed(kind, shown))
     whole = len(start) < _MAX_HEADER_BYTES
     # Bytes after the header are not checked here: they must not affect the header.
-    decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
-    text = decoder.decode(start, final=whole)
+    name = "utf-8-sig" if encoding == "utf-8" else encoding
+    decoder = codecs.getincrementaldecoder(name)(errors="surrogateescape")
+    not_text = f"is not text in {encoding.upper()}; save the file in this encoding"
+    decode = partial(decoder.decode, start, final=whole)
+    text = redact_errors(decode, _header_error(shown, not_text))
     lines = io.StringIO(text, newline="")
     read_fields = partial(next, _fields(lines, kind.delimiter), [])
     fields = redact_errors(read_fields, _header_error(shown, "has quotes that are not closed"))
@@ -209,7 +216,7 @@ def read_header(path: Path, kind: FileFormat, shown: str) -> Header:
     if not whole and end == len(text):  # the header is longer than these bytes
         raise _header_error(shown, "has more than 1 MiB")
     if any("\udc80" <= letter <= "\udcff" for field in fields for letter in field):
-        raise _header_error(shown, "is not text in UTF-8; save the file in this encoding")
+        raise _header_error(shown, not_text)
     if not fields:
         fault = "is empty" if not text else "begins with an empty line"
         raise InputFileError(f"{shown} {fault}: its first line must name the columns")

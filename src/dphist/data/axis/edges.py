@@ -291,6 +291,10 @@ def _edges_of_axis(edges: Any, tz: Any, **regular: Any) -> Zoned:
         return regular_edges(tz=tz, **regular)
     if given:
         raise ParameterError("edges", "must be given alone, without " + join_arguments([*regular]))
+    if hasattr(edges, "local_edges"):  # an Axis, whose module imports this one
+        if tz is not None:
+            raise ParameterError("tz", phrase("must be left out: {edges} have a time zone or none"))
+        return edges.edges, edges.zone
     return read_edges(edges, tz)
 
 
