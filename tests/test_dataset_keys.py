@@ -82,6 +82,14 @@ def test_bins_are_not_replaced(tmp_path: Path) -> None:
         clinic.bins("year", edges=[2024, 2026])
 
 
+def test_leaves_of_regions_are_the_values_of_the_column(tmp_path: Path) -> None:
+    clinic = describe(tmp_path)
+    assert clinic.regions("code", region="town", regions=["A", "B"]).sensitivity == 2
+    for leaves in (["A"], ["B", "A"], ["A", "B", "C"]):
+        with pytest.raises(dh.ParameterError, match="regions must have the leaves that"):
+            clinic.regions("code", region="town", regions=leaves)
+
+
 def test_what_is_not_listed_is_given(tmp_path: Path) -> None:
     clinic = describe(tmp_path, FACTS)
     assert clinic.keys == {}
@@ -232,7 +240,7 @@ def test_a_ledger_of_records_pays_for_rows(tmp_path: Path) -> None:
     people = describe(tmp_path, PEOPLE + 'ledger = "a.ledger"\n' + KEYS)
     labels = dh.ThresholdHistogram(epsilon=1, labels=people.keys["town"], max_labels=1)
     with people.ledger() as ledger:
-        paid = {"by": "ann", "description": people.digest}
+        paid: dict[str, Any] = {"by": "ann", "description": people.digest}
         ledger.release(labels, people.labels("town"), key="labels", **paid)
         bins = dh.HierarchicalTree(epsilon=1, bins=2)
         release = ledger.release(bins, people.bins("age"), key="bins", **paid)

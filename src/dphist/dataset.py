@@ -14,13 +14,14 @@ from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts, bin_counts
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
+from dphist.data.region_tree import RegionTree
 from dphist.data.regional_profile import RegionalProfile
 from dphist.description import Description
 from dphist.errors import ParameterError
 from dphist.groups.grouped_counts import GroupedCounts
 from dphist.ledger.ledger import Ledger
 from dphist.tables import KeyedCounts
-from dphist.tables.keys import Keys, Value
+from dphist.tables.keys import Keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Dataset:
         return self.description.digest
 
     @property
-    def keys(self) -> dict[str, tuple[Value, ...] | Axis]:
-        """The public values of columns, or their bins, as mechanisms take them."""
+    def keys(self) -> dict[str, Any]:
+        """The public values of columns, as tuples, or their bins, as `Axis`."""
         return {name: key.axis or key.values for name, key in self.description.keys.items()}
 
     def labels(
@@ -113,11 +114,16 @@ class Dataset:
         null_users: str | None = None,
         progress: Progress | None = None,
     ) -> RegionalProfile:
-        """Count labels in each region; parameters as for `RegionalProfile.from_table`."""
+        """Count labels in each region; parameters as for `RegionalProfile.from_table`.
+
+        The leaves are the values that the file lists of `region`, if it does.
+        """
+        tree = RegionTree(regions)
+        self.description.check_leaves(region, tree.leaf_names)
         return RegionalProfile.from_table(
             label=label,
             region=region,
-            regions=regions,
+            regions=tree,
             max_records=self._bound("max_records", max_records),
             other=other,
             unlisted=unlisted,

@@ -3,7 +3,7 @@
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -178,6 +178,13 @@ class Description:
         axis = self.choose_key(name, edges, "bins").axis
         assert axis is not None  # noqa: S101
         return axis
+
+    def check_leaves(self, name: str, leaves: Sequence[str]) -> None:
+        """Refuse leaves of regions that are not the values that the file lists of a column."""
+        held = self.keys.get(name)
+        if held is not None and [*leaves] != [*map(str, held.labels)]:
+            fault = f"must have the leaves that {self.path} lists of {name!r}, in that order"
+            raise ParameterError("regions", fault)
 
     def choose_null_users(self, asked: str | None) -> str:
         """Return the treatment of rows without a user that was asked for, or that of the file."""

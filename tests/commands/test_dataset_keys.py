@@ -112,6 +112,18 @@ def test_known_labels_are_those_of_the_column(run, capsys) -> None:
     assert run(f"labels --label code {BUDGET}") == 0  # labels that enough users have
 
 
+def test_leaves_of_regions_are_the_values_of_the_column(run, capsys) -> None:
+    words = "anonymize --label code --region town --regions towns.txt --epsilon 1"
+    Path("towns.txt").write_text("A,all\nB,all\n")
+    assert run(words) == 0
+    for towns in ("A,all\n", "B,all\nA,all\n", "A,all\nB,all\nC,all\n"):
+        Path("towns.txt").write_text(towns)
+        capsys.readouterr()
+        assert run(words) == 2
+        said = "--regions must have the leaves that held/clinic.toml lists of 'town'"
+        assert said in capsys.readouterr().err
+
+
 def test_plans_take_listed_values(run, capsys) -> None:
     assert run("plan tables --axis town --axis n=size:9 --tables town,n --epsilon 1") == 0
     assert run("plan labels --known-labels code --max-labels 1 --epsilon 1") == 0

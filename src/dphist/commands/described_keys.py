@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dphist.commands.options import UsageError
+from dphist.data.region_tree import RegionTree
 from dphist.description import Description
 from dphist.document.options import Option
 from dphist.errors import Argument, ParameterError
@@ -31,6 +32,9 @@ def set_keys(options: argparse.Namespace, said: Description, known: Mapping[str,
         options.group = _choose_key(said, options.group, "groups")
     if _LABELS in known and getattr(options, _LABELS) is not None:
         _set_labels(options, said)
+    if "regions" in known and options.region in said.keys and options.regions is not None:
+        leaves = RegionTree.read(options.regions, options.region).leaf_names
+        said.check_leaves(options.region, leaves)
     if "column" in known and "edges" in known:
         _set_bins(options, said)
     elif "column" in known and options.column is not None:
@@ -62,7 +66,7 @@ def _choose_key(said: Description, typed: Any, called: str = "keys") -> Any:
 
 def _set_labels(options: argparse.Namespace, said: Description) -> None:
     """Set known labels that are named by a column; a file of others than its own is refused."""
-    typed, label = getattr(options, _LABELS), getattr(options, "label", None)
+    typed, label = getattr(options, _LABELS), getattr(options, "label", None) or "label"
     if label in said.keys and typed != label:
         fault = f"must be {label}: {said.path} lists the values of that column"
         raise ParameterError(_LABELS, fault)
