@@ -109,6 +109,8 @@ def test_a_ledger_is_charged_for_it(tmp_path: Path) -> None:
         ledger.release(MECHANISM, dh.Profile.from_counts([1]), by="ana", key="profile")
     with pytest.raises(dh.ParameterError, match="must be Profile for AdaptiveScan, not Amounts"):
         ledger.release(dh.AdaptiveScan(epsilon=1), DATA, by="ana", key="amounts")
+    with pytest.raises(dh.ParameterError, match="data must be Amounts"):
+        ledger.release(MECHANISM, [1, 2], by="ana", key="list")
     assert ledger.spent.epsilon == 1
 
 

@@ -8,7 +8,7 @@ from tests.support.means.amounts import Amounts
 from tests.support.means.auditing import AUDITING
 from tests.support.means.comparing import COMPARING
 from tests.support.means.mean import Mean
-from tests.support.means.mechanism import NoisyMean
+from tests.support.means.mechanism import NoisyMean, check_amounts
 from tests.support.means.planning import PLANNING
 from tests.support.means.shown import TITLE, charts, document, make_table, of_value
 
@@ -34,6 +34,7 @@ KIND = Kind(
     charts=charts,
     data_type=Amounts,
     accept=lambda mechanism, data: mechanism.accept(data),
+    refuse_other=lambda _mechanism, data: check_amounts(data),
     columns=lambda _value: "total, records, mean",
     disclosed=lambda _mechanism, _value: Disclosed(public=["The maximum of an amount."]),
     of_value=of_value,

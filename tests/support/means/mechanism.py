@@ -57,8 +57,7 @@ class NoisyMean:
 
     def release(self, data: Amounts, /, source: Source | None = None) -> dh.Release:
         """Release the mean: the only place that sees data and draws noise."""
-        if not isinstance(data, Amounts):
-            raise dh.ParameterError("data", "must be Amounts")
+        check_amounts(data)
         self.accept(data)
         exact = zip((data.total, data.records), self._rates, strict=True)
         drawn = [noise.two_sided_geometric(rate, 1, source) + number for number, rate in exact]
@@ -86,3 +85,9 @@ class NoisyMean:
         widths = [geometric_half_width(rate, check_level(level)) for rate in self._rates]
         sums, width = release.noisy["sums"], np.array(widths)
         return Intervals(sums - width, sums + width, level)
+
+
+def check_amounts(data: object) -> None:
+    """Refuse anything but amounts."""
+    if not isinstance(data, Amounts):
+        raise dh.ParameterError("data", "must be Amounts")
