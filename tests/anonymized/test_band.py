@@ -1,5 +1,6 @@
 """Bands: simultaneous, from the noise alone, holding as often as they say."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from dphist.anonymized.partition_sampler.radius import minus_log_above, radius
 from dphist.anonymized.priv_hist.decoding import bound_split
 from dphist.data.diagram import Diagram
 from dphist.noise.magnitude import (
+    geometric_log_magnitude,
     geometric_simultaneous_bound,
     geometric_standard_deviation,
     geometric_stopped_bound,
@@ -207,6 +209,9 @@ def test_magnitudes_match_the_sampler(epsilon, seeded) -> None:
     exact = dh.PureDP(epsilon).epsilon
     samples = dh.noise.two_sided_geometric(exact, 400_000, seeded(1))
     assert samples.std() == pytest.approx(geometric_standard_deviation(exact), rel=0.03)
+    assert math.log(np.abs(samples).mean()) == pytest.approx(
+        geometric_log_magnitude(exact), abs=0.03
+    )
     for probability in (0.2, 0.01):
         t = geometric_upper_bound(exact, probability)
         assert (samples > t).mean() <= probability * 1.1

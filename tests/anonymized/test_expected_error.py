@@ -1,5 +1,7 @@
 """Expected error before data, against error measured on real data."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,32 @@ def test_it_is_one_number_that_grows_with_noise() -> None:
     errors = [dh.RankSplit(epsilon=e).expected_error(10**6) for e in ("4", "1", "0.1", "0.01")]
     assert errors == sorted(errors)
     assert dh.RankSplit(epsilon=1, sensitivity=2).expected_error(10**6) > errors[1]
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("epsilon", ["0.7", "0.09", "0.003"])
+def test_between_trials_it_is_that_of_many_runs(epsilon, seeded) -> None:
+    """The scan is tried at powers of 2 only: interpolated, its errors are those of direct runs."""
+    mechanism, public, source = (
+        dh.AdaptiveScan(epsilon=epsilon),
+        public_profile(10**5, 1),
+        seeded(1),
+    )
+    errors = [public.distance(mechanism.release(public, source).value) for _ in range(80)]
+    assert mechanism.expected_error(10**5) == pytest.approx(np.mean(errors), rel=0.08)
+
+
+def test_where_noise_is_rare_errors_shrink_with_it() -> None:
+    """At 32 no run has noise; at 5 it is e times as rare as at 4."""
+    predicted = [dh.AdaptiveScan(epsilon=e).expected_error(10**4) for e in (4, 5, 8, 12, 32, 1000)]
+    assert predicted == sorted(predicted, reverse=True)
+    assert predicted[1] / predicted[0] == pytest.approx(math.exp(-1), rel=0.3)
+    assert predicted[-1] == 0
+
+
+def test_settings_of_equal_noise_have_equal_errors() -> None:
+    errors = {dh.AdaptiveScan(epsilon=s, sensitivity=s).expected_error(1000) for s in (1, 2, 5)}
+    assert len(errors) == 1
 
 
 def test_public_total_is_used_when_no_guess_is_given() -> None:

@@ -9,6 +9,7 @@ compares errors on thirteen real profiles with the predicted ones.
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +25,7 @@ from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
 
 Shape: TypeAlias = Exact | Release
+Guess: TypeAlias = tuple[int, Fraction] | Release
 
 _MOST_RUNS = 32
 _DRAWS = 400_000  # approximate number of noise draws for an estimate
@@ -67,10 +69,27 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
 
     Parameters
     ----------
+    total, shape : see `check_guess`.
+    otherwise : the profile if neither is given.
+    """
+    if (
+        otherwise is not None
+        and total is None
+        and not isinstance(shape, Release)
+        and positive_number(shape, "shape") == 1
+    ):
+        return otherwise
+    return make_profile(check_guess(total, shape))
+
+
+def check_guess(total: int | None, shape: Shape) -> Guess:
+    """Return a public guess of a profile: its total and exponent, or a release.
+
+    Parameters
+    ----------
     total : public guess of the number of records; omitted if `shape` is a release.
     shape : public guess of the curve: an exponent s, for counts proportional to 1 / i^s, or an
         older release. A profile is refused: the error on the data's own would itself leak.
-    otherwise : the profile if neither is given.
     """
     if isinstance(shape, Release):
         if total is not None:
@@ -80,19 +99,24 @@ def public_profile(total: int | None, shape: Shape, otherwise: Profile | None = 
             )
         if not isinstance(shape.value, AnonymizedHistogram):
             raise ParameterError("shape", "must be a release of an anonymized histogram")
-        return as_data(shape.value)
+        return shape
     exponent = positive_number(shape, "shape")
-    if total is None and otherwise is not None and exponent == 1:
-        return otherwise
     if not _LEAST_EXPONENT <= exponent <= _MOST_EXPONENT:
         raise ParameterError(
             "shape", f"must be a release or an exponent from {_LEAST_EXPONENT} to {_MOST_EXPONENT}"
         )
     if total is None:
         raise ParameterError("total", "must be given: a public guess of the number of records")
-    guess = whole_number(total, "total", 0, _MOST_RECORDS)
+    return whole_number(total, "total", 0, _MOST_RECORDS), exponent
+
+
+def make_profile(guess: Guess) -> Profile:
+    """Return the public profile of a guess."""
+    if isinstance(guess, Release):
+        return as_data(guess.value)
+    total, exponent = guess
     return sample_profile(
-        fit_zipf_profile(guess) if exponent == 1 else fit_power_profile(guess, float(exponent))
+        fit_zipf_profile(total) if exponent == 1 else fit_power_profile(total, float(exponent))
     )
 
 

@@ -15,6 +15,12 @@ def geometric_standard_deviation(epsilon: Fraction) -> float:
     return 1 / (math.sqrt(2) * math.sinh(min(float(epsilon), 700.0) / 2))
 
 
+def geometric_log_magnitude(epsilon: Fraction) -> float:
+    """Return the logarithm of the mean of |Z|, 1 / sinh(epsilon); finite for every epsilon."""
+    rate = float(epsilon)
+    return math.log(2) - rate - math.log(-math.expm1(-2 * rate))
+
+
 def geometric_upper_bound(epsilon: Fraction, probability: float) -> int:
     """Return the smallest t with Pr[Z > t] = a**(t+1) / (1 + a) <= probability."""
     if not 0 < probability < 1:

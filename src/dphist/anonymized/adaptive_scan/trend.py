@@ -94,10 +94,10 @@ def clumps(
     if len(counts) < 5:
         return 1.0
     edges = np.array(ends[-1 - _BLOCKS :], np.float64)
-    widths = np.diff(edges)
+    widths = edges[1:] - edges[:-1]  # a fraction of the time of np.diff, on so few numbers
     heights = np.array(counts[-_BLOCKS:], np.float64) / widths
     gaps = (widths[:-1] + widths[1:]) / 2
-    slopes = -np.diff(heights) / gaps
+    slopes = (heights[:-1] - heights[1:]) / gaps
     inverse = 1 / gaps[:-1] + 1 / gaps[1:]
     over = gaps[:-1] + gaps[1:]
     mean_slopes = np.maximum((heights[:-2] - heights[2:]) / over, 0)
@@ -113,7 +113,7 @@ def clumps(
     expected = float((over**2 * by_chance).sum())
     if expected <= 0:
         return 1.0
-    unexplained = float((over**2 * (np.diff(slopes) ** 2 - noise - bent)).sum())
+    unexplained = float((over**2 * ((slopes[1:] - slopes[:-1]) ** 2 - noise - bent)).sum())
     return max(1.0, _BELIEVED * unexplained / expected)
 
 
@@ -151,8 +151,8 @@ def best_width(epsilon: float, position: int, last: int, here: Trend, roughness:
     if (here.slope + 2 * here.doubt) * position < _FLAT * here.height:
         ahead = min(ahead, _AHEAD_IF_FLAT)
     widest = min(1 + int(ahead * position), max(last + 1, int(_GROWTH * last)))
-    widths = _WIDTHS[: np.searchsorted(_WIDTHS, widest, side="right")]
+    widths = _WIDTHS[: _WIDTHS.searchsorted(widest, side="right")]
     noise = 1 / math.sinh(min(epsilon, 700.0))
     bend = _BEND * here.slope * (widths / position) * widths
     cost = noise / widths + (1 - 1 / widths) * (_BRIDGE * np.sqrt(roughness * widths) + bend)
-    return int(widths[np.argmin(cost)])
+    return int(widths[cost.argmin()])
