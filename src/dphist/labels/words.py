@@ -13,7 +13,13 @@ from dphist.document.kind import DataFacts
 from dphist.document.small_counts import is_below
 from dphist.document.unit_words import nouns_of_unit, threshold_text
 from dphist.labels import AutoThreshold, DiscoverLabels, ThresholdHistogram, TopLabels, TopThreshold
-from dphist.labels.bounding import bounds_in_words, counts_users, find_mechanism, find_unit
+from dphist.labels.bounding import (
+    bounds_in_words,
+    counts_users,
+    find_counted,
+    find_mechanism,
+    find_unit,
+)
 from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
 from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.correlation import CorrelatedNoise
@@ -348,7 +354,8 @@ def describe_result(release: Release, below: int | None = None) -> Sentence:
         weighted = "" if mechanism.step is None else "weighted "
         said = f"{{number}} {{are}} common enough to be named; {{first}} has {about} {weighted}"
         said += "{records}"
-    return Sentence(f"{said}. ± stands for half of a 95 % interval.", **given)
+    bounded = " of the bounded count" if find_counted(release).cut else ""
+    return Sentence(f"{said}. ± stands for half of a 95 % interval{bounded}.", **given)
 
 
 def noise_in_common(mechanism: LabelsMechanism) -> CorrelatedNoise | None:

@@ -154,7 +154,10 @@ class LabelTable(LabelSums):
         raise ParameterError("label", f"must be a label of the table: {said}", "see interval")
 
     def interval(self, label: Any, level: float = 0.95) -> tuple[float, float]:
-        """Return an interval for the true count of a label, shown or not.
+        """Return an interval for the count of a label without noise, shown or not.
+
+        Where users were bounded, it is for the count after bounding. The count before may be above
+        it, at any level.
 
         Parameters
         ----------
