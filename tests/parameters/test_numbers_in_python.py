@@ -70,7 +70,7 @@ MADE: dict[str, dict[str, Any]] = {
 METHODS: dict[str, dict[str, Any]] = {
     "for_unit": {"unit": "one patient", "has": 1},
     **{name: {"delta": "0.5"} for name in ("dp_event", "epsilon_at", "to_approx_dp")},
-    **{name: {"time": 3} for name in ("half_width", "standard_error_at", "stated_until")},
+    **{name: {"time": 3} for name in ("half_width", "standard_error_at", "find_stated_until")},
     "threshold_at": {"time": 3},
     **{name: {"members": 2} for name in ("for_group", "times")},
     "at": {"cap": 2},
