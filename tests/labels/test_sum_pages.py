@@ -139,11 +139,3 @@ def test_a_ledger_is_charged_for_sums(rows: str, tmp_path: Path) -> None:
     made = ledger.release(both, counts, by="ann", key="2")
     assert made.value.sums == ["spent"]
     ledger.close()
-
-
-def test_an_audit_says_that_it_looks_at_counts_alone() -> None:
-    mechanism = dh.ThresholdHistogram(
-        epsilon=1, delta="1e-3", max_labels=2, sums={"spent": dh.Clamp(0, 10, 1)}
-    )
-    with pytest.raises(dh.ParameterError, match="must have no sums to be audited"):
-        dh.audit(mechanism, delta="1e-2", seconds=1)

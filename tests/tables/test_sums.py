@@ -174,9 +174,3 @@ def test_the_command_sums(tmp_path: Path) -> None:
     table = pd.read_csv(tmp_path / "t.csv")
     assert [*table.columns[-6:-3]] == ["spent_sum", "spent_sum_low", "spent_sum_high"]
     assert np.allclose(table.spent_mean, release.value.table("sex").to_pandas().spent_mean)
-
-
-def test_an_audit_of_sums_needs_pairs() -> None:
-    mechanism = Tables(rho=1, keys=KEYS, tables=TABLES, sums=SUMS)
-    with pytest.raises(dh.UnsupportedError, match="have no values"):
-        dh.audit(mechanism, delta="1e-6", seconds=1)

@@ -4,11 +4,13 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.data.clamp import Clamp
 from dphist.errors import ParameterError
 from dphist.release.release import Release
 
@@ -58,11 +60,17 @@ class CellNeighbors:
     word : what a cell is called.
     parameter : the one that sets the shape.
 
+    Attributes
+    ----------
+    has_huge : whether there are counts next to 2**62, not where each record is held.
+
     Raises
     ------
     ParameterError
         If there are too many cells.
     """
+
+    has_huge = True
 
     def __init__(self, shape: Sequence[int], most: int, word: str, parameter: str) -> None:
         self.shape, self.size, self.most, self.word = shape, math.prod(shape), most, word
@@ -76,7 +84,8 @@ class CellNeighbors:
         one = flat.copy()
         one[self.size // 3] = 10**6
         bases = {"no records": flat, f"a few in each {word}": flat + 3, f"many in one {word}": one}
-        bases[_HUGE] = flat + (_LARGEST // self.size - self.most)
+        if self.has_huge:
+            bases[_HUGE] = flat + (_LARGEST // self.size - self.most)
         draw = np.random.default_rng(3)
         bases["random counts"] = draw.geometric(0.1, self.size) * draw.integers(0, 2, self.size)
         places = {f"the first {word}": 0, f"the last {word}": self.size - 1}
@@ -111,6 +120,24 @@ class CellNeighbors:
         """Return a pair that is made from the counts of this name."""
         data = one.reshape(self.shape), other.reshape(self.shape)
         return Pair(name, *data, (base, one, other), huge=base == _HUGE)
+
+
+def go_beyond(clamp: Clamp, *, counts_users: bool) -> float:
+    """Return a value beyond the bound that is farthest from the center: alone, and several times.
+
+    It is found from the bounds: a fault of `reach`, which noise is for, is to be seen.
+    """
+    center = clamp.center(counts_users=counts_users)
+    wide = clamp.high - clamp.low
+    if clamp.most - center >= center - clamp.least:
+        return float(max(clamp.high, Fraction(0)) + wide)
+    return float(min(clamp.low, Fraction(0)) - wide)
+
+
+def name_others(columns: Iterable[str], *roles: str) -> list[str]:
+    """Return names for columns of these roles that are longer than, so none of, those given."""
+    longest = max(columns, key=len, default="")
+    return [f"{longest} {role}".strip() for role in roles]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import IntArray
+from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
 from dphist.document.audited import (
     SMALL_DELTA,
@@ -19,6 +20,8 @@ from dphist.document.audited import (
     Pair,
     Setup,
     Statement,
+    go_beyond,
+    name_others,
 )
 from dphist.errors import ParameterError
 from dphist.labels.auto.mechanism import AutoThreshold
@@ -26,6 +29,7 @@ from dphist.labels.discover.mechanism import DiscoverLabels
 from dphist.labels.threshold.law import grid
 from dphist.labels.threshold.measuring import BOUNDED
 from dphist.labels.threshold.mechanism import ThresholdHistogram
+from dphist.labels.threshold.sums import LARGEST_SUM
 from dphist.labels.top_labels import TopLabels
 from dphist.labels.top_threshold import TopThreshold
 from dphist.release.label_table import LabelTable
@@ -39,15 +43,13 @@ Counts = dict[Any, int]
 
 
 class LabelNeighbors:
-    """One user adds up to `max_count` to each of up to `max_labels` labels."""
+    """One user adds up to `max_count` to each of up to `max_labels` labels.
+
+    Where columns are summed, all of the user's totals are beyond the bounds that are farthest from
+    the centers, so that they move each sum as far as a user can.
+    """
 
     def __init__(self, mechanism: Any) -> None:
-        if getattr(mechanism, "sums", None) is not None:
-            raise ParameterError(
-                "mechanism",
-                "must have no sums to be audited: neighbors have counts alone",
-                "audit it without sums, whose noise is of the same law",
-            )
         if mechanism.step is not None:
             raise ParameterError(
                 "mechanism",
@@ -55,6 +57,8 @@ class LabelNeighbors:
                 "audit it without a step, with a max_count of as many records as it has steps",
             )
         self.mechanism = mechanism
+        self.sums: dict[str, Clamp] = dict(getattr(mechanism, "sums", None) or ())
+        self.holds_users = bool(self.sums) or isinstance(mechanism, AutoThreshold)
         self.by = mechanism.max_count
         most = min(mechanism.max_labels or 4, _MOST_LABELS)
         listed = getattr(mechanism, "released_labels", None)
@@ -70,7 +74,7 @@ class LabelNeighbors:
             "frequent labels": self.line + 100 * self.by,
             "counts next to 2**62": _HUGE,
         }
-        if isinstance(self.mechanism, AutoThreshold):  # each user is held
+        if self.holds_users:
             del levels["counts next to 2**62"]
         for said, level in levels.items():
             for many in sorted({1, self.most}):
@@ -108,7 +112,7 @@ class LabelNeighbors:
 
     def _make(self, name: str, one: Counts, other: Counts) -> Pair:
         huge = max(one.values(), default=0) >= _HUGE
-        if isinstance(self.mechanism, AutoThreshold):
+        if self.holds_users:
             own = [label for label in other if other[label] != one.get(label, 0)]
             pair = self._hold_users(one, []), self._hold_users(one, own)
         else:
@@ -116,16 +120,32 @@ class LabelNeighbors:
         return Pair(name, *pair, (one, other), huge)
 
     def _hold_users(self, counts: Counts, own: list[str]) -> LabelCounts:
-        """Return users who have one label each, and one user with these labels."""
-        ones = [label for label in counts for _ in range(min(counts[label], _MOST_USERS))]
-        labels = pa.array([*ones, *own], pa.string())
-        users = [*range(1, len(ones) + 1), *([0] * len(own))]
+        """Return users who have one label each, and one user with these labels.
+
+        Of that user all rows are twice there, so that bounds have something to cut.
+        """
+        held = {label: min(-(-most // self.by), _MOST_USERS) for label, most in counts.items()}
+        labels = [label for label, users in held.items() for _ in range(users)]
+        more = len(labels)
+        label, user, count = name_others(self.sums, "label", "user", "count")
+        rows = {
+            label: pa.array([*labels, *own, *own], pa.array(self.names).type),
+            user: [*range(1, more + 1), *([0] * 2 * len(own))],
+            count: [self.by] * (more + 2 * len(own)),
+        }
+        for name, clamp in self.sums.items():
+            far = go_beyond(clamp, counts_users=self.by == 1)
+            rows[name] = [float(clamp.low)] * more + [far] * (2 * len(own))
         return LabelCounts.from_table(
-            pa.table({"label": labels, "user": pa.array(users, pa.int64())}),
-            label="label",
-            user="user",
+            pa.table(rows),
+            label=label,
+            user=user,
+            count=count,
             max_labels=self.mechanism.max_labels,
-            keep_sets=True,
+            max_count=self.by,
+            keep_sets=not self.sums,
+            sums=self.sums or None,
+            other_than=getattr(self.mechanism, "other_than", None),
         )
 
     def _counted(self, counts: Counts) -> LabelCounts:
@@ -140,7 +160,22 @@ class LabelNeighbors:
 
 def _list_value(value: LabelTable) -> Any:
     counts = value.counts
-    return value.labels if counts is None else dict(zip(value.labels, counts, strict=True))
+    if counts is None:
+        return value.labels
+    found = dict(zip(value.labels, counts, strict=True))
+    if not value.sums:
+        return found
+    sums = {
+        f"sum of {name}": dict(zip(value.labels, held, strict=True))
+        for name, held in _list_totals(value).items()
+    }
+    return {"count": found, **sums}
+
+
+def _list_totals(value: LabelTable) -> dict[str, list[int]]:
+    """Return the noisy sums of each column in the order of labels, in steps about the center."""
+    found: dict[str, list[int]] = value.to_content().get("sums", {})
+    return found
 
 
 def _have_same_labels(one: Any, other: Any) -> bool:
@@ -178,10 +213,23 @@ def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
 
 
 def _read_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels) -> Numbers:
-    own = mechanism.noise == "laplace" and mechanism.users_by_labels is None
+    """Return noisy counts, then noisy sums of each column, if all labels of the data have them.
+
+    A sum that is cut off at the largest one says no number.
+    """
+    if mechanism.noise != "laplace" or mechanism.users_by_labels is not None:
+        return None
     order = data.labels if mechanism.labels is None else mechanism.released_labels or ()
-    found = dict(zip(release.value.labels, release.value.counts.tolist(), strict=True))
-    return [found[label] for label in order] if own and found.keys() == set(order) else None
+    value, numbers = release.value, []
+    sums = _list_totals(value).values()
+    if any(abs(total) >= LARGEST_SUM for held in sums for total in held):
+        return None
+    for held in (value.counts.tolist(), *sums):
+        found = dict(zip(value.labels, held, strict=True))
+        if found.keys() != set(order):
+            return None
+        numbers += [found[label] for label in order]
+    return numbers
 
 
 AUDITING = Auditing(
@@ -195,6 +243,7 @@ AUDITING = Auditing(
                 "with normal noise": {"noise": "gaussian"},
                 "with truncated noise": {"noise": "truncated"},
                 "with optimal noise": {"noise": "optimal"},
+                "with sums": {"sums": {"spent": Clamp(-1, 2, 1), "hours": Clamp(0, 8, "0.5")}},
             },
             tiny={
                 "of 1 label": {"max_labels": 1},

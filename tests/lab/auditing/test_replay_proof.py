@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -57,6 +58,17 @@ def test_ratios_of_draws_are_those_of_their_law(here: int, there: int) -> None:
 
 
 # --- Lemma 2: what a release states
+
+
+SUMMED = {"v": dh.Clamp(0, 2, 1)}
+
+
+def summed(**more: Any) -> tuple[Any, Any]:
+    sums = SUMMED | {"w": dh.Clamp(-1, 1, 1)}
+    rows = pa.table({"label": [*"aaabbb"], "v": [0, 2, 1] * 2, "w": [1] * 6})
+    data = dh.LabelCounts.from_table(rows, label="label", sums=sums)
+    return dh.ThresholdHistogram(max_labels=1, sums=sums, **more), data
+
 
 SMALL: dict[str, Callable[[], tuple[Any, Any]]] = {
     "scan": lambda: (dh.AdaptiveScan(epsilon=3), dh.Profile.from_counts([2, 1])),
@@ -108,6 +120,12 @@ SMALL: dict[str, Callable[[], tuple[Any, Any]]] = {
     "listed labels with normal noise": lambda: (
         dh.ThresholdHistogram(epsilon=1, max_labels=1, labels=["a"], noise="gaussian"),
         dh.LabelCounts.from_counts(["a"], [5], max_labels=1, max_count=1),
+    ),
+    "labels with sums": lambda: summed(epsilon=5, delta="1/20"),
+    "listed labels with sums": lambda: summed(epsilon=3, labels=["b", "a"]),
+    "tables with sums": lambda: (
+        dh.Tables(rho=90, keys={"a": range(2)}, tables=["a"], sums=SUMMED),
+        dh.KeyedCounts.from_table({"a": [0, 1], "v": [0, 2]}, keys={"a": range(2)}, sums=SUMMED),
     ),
 }  # fmt: skip
 NEVER = {
@@ -181,12 +199,18 @@ def random_mechanism(name: str, draw: random.Random) -> Any:
         "HierarchicalTree": lambda: dh.HierarchicalTree(**cells, bins=draw.choice([2, 9, 40])),
         "LeafCounts": lambda: dh.LeafCounts(**cells, bins=draw.randrange(1, 9)),
         "ThresholdHistogram": lambda: dh.ThresholdHistogram(**labels, labels=["a", "b", "c"]),
+        "sums": lambda: dh.ThresholdHistogram(
+            **labels,
+            labels=["a", "b", "c"],
+            sums={"v": dh.Clamp(0, draw.randrange(1, 9), "1/2"), "w": dh.Clamp(-3, 1, 1)},
+            sums_share=draw.choice(["1/2", "1/3", "0.9"]),
+        ),
     }[name]()
 
 
 MECHANISMS = [
     "AdaptiveScan", "RankSplit", "PrivHist", "SortedCounts", "CumulativeCounts", "AdaptiveTree",
-    "HierarchicalTree", "LeafCounts", "ThresholdHistogram",
+    "HierarchicalTree", "LeafCounts", "ThresholdHistogram", "sums",
 ]  # fmt: skip
 
 
