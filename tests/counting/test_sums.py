@@ -260,9 +260,9 @@ def test_bad_sums_are_refused_before_data_are_read(sums: Any) -> None:
         dh.LabelCounts.from_table("no such file.csv", label="word", sums=sums)
 
 
-def test_sums_need_counts_in_an_engine() -> None:
-    frame = {"word": ["a"], "who": [1], "x": [1]}
-    with pytest.raises(dh.ParameterError, match="sums must be left out with keep_sets"):
+def test_who_has_which_label_is_kept_with_one_total_each() -> None:
+    sums = {"x": dh.Clamp(0, 1, 1)}
+    with pytest.raises(dh.ParameterError, match="keep_sets needs max_count=1"):
         dh.LabelCounts.from_table(
-            frame, label="word", user="who", keep_sets=True, sums={"x": dh.Clamp(0, 1, 1)}
+            "no such file.csv", label="word", user="who", keep_sets=True, max_count=2, sums=sums
         )

@@ -16,6 +16,7 @@ import dphist as dh
 from dphist.counting.bounding.spark_steps import snap_in_spark
 from dphist.counting.bounding.steps import Summed, snap
 from dphist.counting.engine.rows import SparkRows
+from dphist.labels.auto.measuring import count_cut
 from tests.support.counting.cell_sums import KEYS, SUMS, make_rows, numbers_of
 from tests.support.counting.contribution_engines import hashed, spark
 from tests.support.counting.sums import STEPS, odd_floats, read, sum_by_hand
@@ -150,6 +151,20 @@ def test_totals_of_labels_are_those_by_hand(max_count: int, users_by_labels: int
     found, second = (read_one(counts, place) for place in (0, 1))
     assert found == sum_by_hand(finite, clamp, max_count)
     assert second == sum_by_hand(amounts, dh.Clamp(0, 3, 1), max_count)
+
+
+def test_totals_of_pairs_add_up_to_those_of_labels() -> None:
+    """Where it is kept who has which label, for a cap that is found; rows without a user too."""
+    rows = rows_of(900, 120)
+    clamps = {"x": dh.Clamp(-1, 6, "0.25"), "n": dh.Clamp(0, 3, 1)}
+    given: dict[str, Any] = {"label": "word", "user": "who", "max_labels": 10, "sums": clamps}
+    given |= {"null_users": "separate"}
+    held = dh.LabelCounts.from_table(frame_of(rows), **given, keep_sets=True)
+    plain = dh.LabelCounts.from_table(frame_of(rows), **given)
+    assert read(held, "abcdefg") == read(plain, "abcdefg")
+    assert held.sets is not None
+    found = pa.Table.from_batches([count_cut(held.sets, 10, summed=True)])
+    assert found.equals(plain.filter_sums(lambda batch: batch).sort_by("label"))
 
 
 def read_one(counts: dh.LabelCounts, place: int) -> dict[Any, list[int]]:

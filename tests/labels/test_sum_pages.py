@@ -104,7 +104,6 @@ def test_a_dry_run_states_errors_before_the_file_is_opened(
         (["--sum", "spent=0:1", *COSTS], "must be LOW:HIGH:STEP"),
         (["--sum", "spent=0:1:1", "--sum", "spent=0:2:1", *COSTS], "must name each column once"),
         (["--sums-share", "0.3", *COSTS], "needs --sum"),
-        (["--sum", "spent=0:1:1", *COSTS[:4]], "needs --max-labels"),
         (["--sum", "spent=0:1:1", "--only-labels", *COSTS], "no counts are released"),
     ],
 )

@@ -265,7 +265,6 @@ _NOT_FOUND = {
     "known_labels": "with a public list, say how many labels of a user count",
     "only_labels": "labels without counts are found with a fixed number",
     "users_by_labels": "users are counted anyway, up to 1,000 labels",
-    "sums": "sums are bounded by a fixed number of labels",
     "weight": "a number of labels is found where each user counts 1",
 }
 _NOT_OPTIMAL = Excludes(["weight"], "it is for users who count 1", "optimal")
@@ -435,7 +434,9 @@ def _mechanism(options: argparse.Namespace) -> LabelsMechanism:
     """Return the mechanism; the choice of noise looks at the options alone."""
     cost = {"epsilon": options.epsilon, "delta": options.delta or "0"}
     if _is_found(options):
-        auto: AutoThreshold = calibrate(AutoThreshold, max_labels=MOST_FOUND, **cost)
+        held = {name: getattr(options, name) for name in ("sums", "sums_share")}
+        given = {name: value for name, value in held.items() if value is not None}
+        auto: AutoThreshold = calibrate(AutoThreshold, max_labels=MOST_FOUND, **cost, **given)
         return auto
     if options.only_labels:
         labels: DiscoverLabels = calibrate(

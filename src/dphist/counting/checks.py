@@ -20,6 +20,7 @@ from dphist.errors import Argument, DataError, Message, ParameterError
 # Maximum of a count, of the sum of counts of one label, and of the total number of records.
 LARGEST = 2**62 - 1
 
+_EXACT_FLOATS = 2.0**53
 _MISSING_IN_ARRAY = (
     "must not have missing values (null, None or NaN): drop them, then cast to integers"
 )
@@ -304,3 +305,12 @@ def _not_integers(name: str) -> ParameterError:
         "float above 2**53 has lost records)",
         "cast to integers",
     )
+
+
+def add_totals(places: IntArray, totals: IntArray, size: int) -> IntArray:
+    """Return the sum of the totals at each of `size` places, clamped at 2**62 - 1 either way."""
+    if float(np.abs(totals * 1.0).sum()) < _EXACT_FLOATS / 2:  # these sums are exact
+        return np.bincount(places, totals, size).astype(np.int64)
+    sums = np.zeros(size, object)
+    np.add.at(sums, places, totals.astype(object))
+    return np.clip(sums, -LARGEST, LARGEST).astype(np.int64)

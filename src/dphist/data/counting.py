@@ -24,7 +24,7 @@ from dphist.counting.bounding.contributions import (
 )
 from dphist.counting.bounding.steps import Summed
 from dphist.counting.bounding.stores import ArrowStore, Sets, Store, make_sets
-from dphist.counting.bounding.sums import count_with_sums
+from dphist.counting.bounding.sums import count_with_sums, hold_with_sums
 from dphist.counting.reading.gate import Reading
 from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp
@@ -83,19 +83,31 @@ class Counting:
             )
         if not self.sums:
             return count_labels(self.frame, self._names, bounds, key=key, **self.reading)
+        summed = self._list_summed(bounds)
+        return count_with_sums(self.frame, self._names, bounds, summed, key=key, **self.reading)
+
+    def _list_summed(self, bounds: Bounds) -> list[Summed]:
+        """Return the columns that are summed, about the center of their clamps."""
         counts_users = bounds.max_count == 1
-        summed = [
+        return [
             Summed(
                 name, clamp.step, clamp.least, clamp.most, clamp.center(counts_users=counts_users)
             )
             for name, clamp in self.sums
         ]
-        return count_with_sums(self.frame, self._names, bounds, summed, key=key, **self.reading)
 
     def hold_labels(self, bounds: Bounds, source: Source | None) -> tuple[Sets, Store]:
-        """Return which user has which label within the bounds, and how many have each label."""
-        key = _draw_key(source)
-        found, kind = bound_pairs(self.frame, self._names, bounds, key=key, **self.reading)
+        """Return which user has which label within the bounds, and how many have each label.
+
+        Both also have the sums of `sums`, if there are any.
+        """
+        asked: dict[str, Any] = {"key": _draw_key(source), **self.reading}
+        found: pa.Table | Sets
+        if self.sums:
+            summed = self._list_summed(bounds)
+            found, kind = hold_with_sums(self.frame, self._names, bounds, summed, **asked)
+        else:
+            found, kind = bound_pairs(self.frame, self._names, bounds, **asked)
         unheld = DataError(
             phrase(
                 "the pairs of user and label could not be held in memory: lower {max_labels}, or "

@@ -159,12 +159,12 @@ class LabelCounts(Secret):
             `max_labels`, such as 1000: users with that many labels or more are counted together.
         keep_sets : also keep which user has which of the labels, for `DiscoverLabels`; needs
             `max_count` 1. The bounded pairs are then held in the memory of this process, about 40
-            bytes each, also those of Spark.
+            bytes each, and 8 more for each of `sums`, also those of Spark.
         sums : columns of numbers to sum for each label, each with a `dphist.Clamp`: a user's total
             of a label is clamped to it; without `user`, each row's value. Each value counts as the
             nearest multiple of the step (halfway: the even one), of the exact binary value of a
-            float; infinities count as the bounds. Missing values and NaN are refused. Not with
-            `keep_sets`, and not of Spark. Which labels a user keeps depends on no value.
+            float; infinities count as the bounds. Missing values and NaN are refused. Which labels
+            a user keeps depends on no value.
         other_than : public list of labels, as text: each row with another label counts under one
             more label, "other", for a mechanism with the same `labels` and ``other=True``. Users
             are bounded afterwards, so the labels of a user that are not listed are one label
@@ -210,9 +210,8 @@ class LabelCounts(Secret):
                 raise ParameterError(name, phrase("must be left out where {count} has weights"))
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
         bounds, summed = _list_labels(bounds, other_than), read_sums(sums)
-        for name, given in ("sums", summed), ("other_than", bounds.other_than):
-            if given and keep_sets:
-                raise ParameterError(name, phrase("must be left out with {keep_sets}"))
+        if bounds.other_than and keep_sets:
+            raise ParameterError("other_than", phrase("must be left out with {keep_sets}"))
         reading = Reading(progress=progress, delimiter=delimiter)
         counting = Counting(frame, columns, one, reading, sums=summed, weight=weight)
         counts = cls._count(counting, bounds, users_by_labels, source, keep_sets)

@@ -143,7 +143,7 @@ class LabelNeighbors:
             count=count,
             max_labels=self.mechanism.max_labels,
             max_count=self.by,
-            keep_sets=not self.sums,
+            keep_sets=isinstance(self.mechanism, AutoThreshold),
             sums=self.sums or None,
             other_than=getattr(self.mechanism, "other_than", None),
         )

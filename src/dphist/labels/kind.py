@@ -83,7 +83,7 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
                 bounding.facts_of_bounding(release),
             ),
             Section("histogram", "Results", found, READ, wide=True),
-            *sums_section(mechanism, data, release.value),
+            *sums_section(bounding.find_mechanism(release), data, release.value),
         ]
         numbers = [Section("numbers", "", _numbers(release, counted, data.below))]
         result = words.describe_result(release, data.below)
@@ -345,7 +345,7 @@ def make_table(release: Release) -> pa.Table:
     most = _most(release) if isinstance(release.mechanism, LabelsMechanism) else None
     if most is not None:
         table = table.append_column("before_bounding_at_most", pa.array(most))
-    for name, numbers in sum_columns(release.mechanism, value).items():
+    for name, numbers in sum_columns(bounding.find_mechanism(release), value).items():
         table = table.append_column(name, pa.array(numbers, mask=np.isnan(numbers)))
     return table
 

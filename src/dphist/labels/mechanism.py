@@ -37,6 +37,16 @@ MAX_LABELS = Meaning(
 MAX_COUNT = Meaning(meaning=Sentence("What one {user} adds to the count of a {label} at most."))
 K = Meaning(meaning=Sentence("{Labels} that are listed at most."), symbol="K")
 CANDIDATES = Meaning(meaning="How many of the largest counts are looked at.")
+SUMMED = Meaning(
+    meaning=Sentence("Columns that are summed for each {label}: low, high and step of a total."),
+    not_given="No sums are released.",
+    public=True,
+    shown=lambda held: [f"{name}={clamp.to_text()}" for name, clamp in held.sums],
+)
+SHARE = Meaning(
+    meaning=Sentence("Part of the cost of a {label} that pays for its sums."),
+    needs=[("sums", "without sums all pays for counts")],
+)
 
 LEVEL = 0.95
 """Probability of the counts and intervals that are stated."""

@@ -16,6 +16,7 @@ from dphist.document.blocks import (
 from dphist.document.estimates import INTERVAL_OF_MEANS, make_columns
 from dphist.document.kind import DataFacts
 from dphist.document.unit_words import nouns_of_unit
+from dphist.labels.auto.mechanism import AutoThreshold
 from dphist.labels.bounding import find_unit
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.sums import SumAnswers
@@ -30,6 +31,7 @@ USERS_OF_A_MEAN = 100
 """Users of the label whose mean a dry run states the error of."""
 _HALF_OF_MEAN = f"half_width_of_mean_of_{USERS_OF_A_MEAN}"
 
+_AT_MOST = "; where {a_user} counts for {most:,} {labels}; less where fewer are found"
 _LEVEL = 0.95
 _LONGEST = 60
 
@@ -41,7 +43,9 @@ def sums_section(
     if not isinstance(mechanism, LabelsMechanism) or not mechanism.sum_answers:
         return []
     held = {name: _describe(answers) for name, answers in mechanism.sum_answers.items()}
-    blocks: list[Block] = [_errors(name, each, data) for name, each in held.items()]
+    found = isinstance(mechanism, AutoThreshold)
+    most = mechanism.max_labels if found else None
+    blocks: list[Block] = [_errors(name, each, data, most) for name, each in held.items()]
     blocks.append(Fact("", "", "sums", held, on=ON_JSON))
     if table is not None:
         tables = (_make_table(*each, table) for each in mechanism.sum_answers.items())
@@ -62,24 +66,30 @@ def _describe(answers: SumAnswers) -> dict[str, Any]:
     return held
 
 
-def _errors(name: str, held: dict[str, Any], data: DataFacts) -> Fact:
-    """Return within what the noise of a sum, and of a mean, stays."""
+def _errors(name: str, held: dict[str, Any], data: DataFacts, most: int | None) -> Fact:
+    """Return within what the noise of a sum, and of a mean, stays.
+
+    Where the number of labels of a user is to be found, that is for the `most` there may be.
+    """
+    _, several, a_user = nouns_of_unit(find_unit(data))
     said = [Sentence("± {width}", width=plain(up(held["half_width_of_sum"], 3)))]
     if _HALF_OF_MEAN in held:
         mean = Sentence(
             "of a mean over {users} {several} ± {width} or less",
             width=plain(up(held[_HALF_OF_MEAN], 3)),
             users=USERS_OF_A_MEAN,
-            several=nouns_of_unit(find_unit(data))[1],
+            several=several,
         )
         said.append(mean)
     note = Sentence(
         "with probability 95 %, for each {label} by itself; {name} is clamped from {low} to {high},"
-        " in steps of {step}",
+        " in steps of {step}" + _AT_MOST * (most is not None),
         name=Quoted(harmless(name, _LONGEST)),
         low=held["low"],
         high=held["high"],
         step=held["step"],
+        a_user=a_user,
+        most=most,
     )
     return Fact("Error of sums", join_sentences(said, "; "), note=note)
 

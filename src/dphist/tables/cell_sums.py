@@ -26,8 +26,6 @@ from dphist.tables.lattice import Lattice, Table
 Columns = tuple[tuple[str, Clamp], ...]
 """Names of the columns that are summed, with their clamps."""
 
-_EXACT_FLOATS = 2.0**53
-
 
 def read_columns(given: Any, keys: Keys, grid: KeyGrid, **excluded: Any) -> Columns:
     """Return the columns that are summed of a table, checked with what else is asked.
@@ -124,15 +122,6 @@ def check_totals(columns: Columns, totals: Sequence[Any], cells: int) -> tuple[I
         held.setflags(write=False)
         found.append(held)
     return tuple(found)
-
-
-def add_totals(places: IntArray, totals: IntArray, size: int) -> IntArray:
-    """Return the sum of the totals at each of `size` places, clamped at 2**62 - 1 either way."""
-    if float(np.abs(totals * 1.0).sum()) < _EXACT_FLOATS / 2:  # these sums are exact
-        return np.bincount(places, totals, size).astype(np.int64)
-    sums = np.zeros(size, object)
-    np.add.at(sums, places, totals.astype(object))
-    return np.clip(sums, -LARGEST, LARGEST).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

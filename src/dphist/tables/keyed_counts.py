@@ -14,6 +14,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.counting.binning.keys import count_cells
 from dphist.counting.binning.label_keys import count_labeled
+from dphist.counting.checks import add_totals
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.clamp import Clamp
@@ -25,7 +26,7 @@ from dphist.errors import ParameterError, phrase
 from dphist.parameters import whole_number
 from dphist.privacy.unit import PrivacyUnit, asserted_unit, unit_of_data
 from dphist.signals import stoppable
-from dphist.tables.cell_sums import Columns, add_totals, check_totals, read_columns, sum_cells
+from dphist.tables.cell_sums import Columns, check_totals, read_columns, sum_cells
 from dphist.tables.key_cells import (
     check_cells,
     check_counted,

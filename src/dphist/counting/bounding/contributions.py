@@ -212,11 +212,7 @@ def bound_pairs(
     ParameterError
         Also if `bounds.max_count` is above 1, or users are counted: a pair is there or not.
     """
-    if bounds.users_by_labels or bounds.max_count > 1:
-        raise ParameterError(
-            "keep_sets",
-            "needs " + Argument("max_count", 1) + ", and no " + Argument("users_by_labels"),
-        )
+    check_pairs(bounds)
     wanted, own = (
         describe_columns(names),
         bounds if "user" in names else replace(bounds, max_labels=None),
@@ -239,6 +235,20 @@ def bound_pairs(
         worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
     )
     return found, kind
+
+
+def check_pairs(bounds: Bounds) -> None:
+    """Refuse bounds with which a pair of a user and a label is more than there or not.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if bounds.users_by_labels or bounds.max_count > 1:
+        raise ParameterError(
+            "keep_sets",
+            "needs " + Argument("max_count", 1) + ", and no " + Argument("users_by_labels"),
+        )
 
 
 def count_bounded_records(

@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.arrays import IntArray
+from dphist.arrays import BoolArray, IntArray
 from dphist.counting.bounding.ranking import changes, find_places_of_ranks
+from dphist.counting.checks import LARGEST, add_totals
 from dphist.counting.engine.private_duckdb import MORE_ROOM
 from dphist.counting.engine.redaction import redact_errors
 from dphist.counting.engine.rows import DuckRows, Rows, SparkRows
@@ -339,6 +340,8 @@ class Sets:
         rows that are users of their own.
     places : (pairs,) int64, by the key of the counts: those up to a smaller bound are the labels
         that the user would keep with this bound (docs/understand/proofs/bounding.md, Lemma 1).
+    totals, totals_alone : for each column that is summed, (pairs,) int64, the clamped total of each
+        pair about the center, in steps, and (k,) int64, the sums of those of `singles`.
     """
 
     labels: pa.Array
@@ -346,11 +349,27 @@ class Sets:
     members: IntArray
     singles: IntArray
     places: IntArray
+    totals: tuple[IntArray, ...] = ()
+    totals_alone: tuple[IntArray, ...] = ()
 
     def counts(self) -> pa.Table:
-        """Return the number of users of each label: columns label and count."""
+        """Return the number of users of each label, and sums: columns label, count, v0, ..."""
         users = np.bincount(self.members, minlength=len(self.labels)) + self.singles
-        return pa.table({"label": self.labels, "count": pa.array(users, pa.int64())})
+        columns = {"label": self.labels, "count": pa.array(users, pa.int64())}
+        return pa.table(columns | self.sum_totals(np.ones(len(self.members), bool)))
+
+    def sum_totals(self, kept: BoolArray) -> dict[str, pa.Array]:
+        """Return the sums of each label over some pairs, and all users of this label alone.
+
+        Parameters
+        ----------
+        kept : (pairs,) which pairs count.
+        """
+        found = {}
+        for place, held in enumerate(zip(self.totals, self.totals_alone, strict=True)):
+            sums = add_totals(self.members[kept], held[0][kept], len(self.labels)) + held[1]
+            found[f"v{place}"] = pa.array(np.clip(sums, -LARGEST, LARGEST))
+        return found
 
 
 def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
@@ -361,7 +380,7 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
 
     Parameters
     ----------
-    pairs : columns who, term, amount, rank, as `bound_pairs` returns them.
+    pairs : columns who, term, amount, rank, as `bound_pairs` returns them, and those of totals.
     kind : Arrow type of the labels; the engine may hold them as integers or bytes.
     """
     places, held = _encode(pairs["term"])
@@ -380,7 +399,13 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
     starts = np.zeros(len(distinct) + 1, np.int64)
     np.cumsum(lengths, out=starts[1:])
     own = find_places_of_ranks(lengths, changes(users) | changes(ranks))
-    return Sets(labels, starts, members[~alone][ordered], singles, own)
+    totals, of_alone = [], []
+    for name in pairs.column_names[4:]:
+        values = pairs[name].to_numpy()
+        totals.append(values[~alone][ordered])
+        of_alone.append(add_totals(members[alone], values[alone], len(order)))
+    more = tuple(totals), tuple(of_alone)
+    return Sets(labels, starts, members[~alone][ordered], singles, own, *more)
 
 
 def _encode(column: pa.ChunkedArray) -> tuple[IntArray, pa.Array]:

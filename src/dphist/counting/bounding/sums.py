@@ -7,11 +7,12 @@ on no value.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dphist.counting.bounding.bounds import (
     WORST,
@@ -25,7 +26,7 @@ from dphist.counting.bounding.bounds import (
     raise_problem,
     select_marked,
 )
-from dphist.counting.bounding.contributions import MISSING_ROWS, describe_columns
+from dphist.counting.bounding.contributions import MISSING_ROWS, check_pairs, describe_columns
 from dphist.counting.bounding.other_labels import Run, check_text, map_batches, open_rows
 from dphist.counting.bounding.spark_steps import snap_in_spark
 from dphist.counting.bounding.steps import NO_NUMBERS, Summed, UnreadableText, check_kind, snap
@@ -70,27 +71,82 @@ def count_with_sums(
         As from `count_labels`; also if a column of values holds no numbers, or a value is missing
         or no number.
     """
-    columns = describe_columns(names, cut=bounds.cut)
     roles = dict(zip(_roles(summed), summed, strict=True))
+    cells = columns_of_users(bounds)
+    with ExitStack() as stack:
+
+        def hold(kept: Rows, kind: pa.DataType, _: str) -> tuple[Any, int]:
+            store, worst, users = hold_counts(_add(kept, roles, cells), kind, cells, [*roles])
+            return (store, users), worst
+
+        store, users = _evaluate(stack, frame, names, bounds, roles, key, reading, hold)
+        return store.settle(stack.pop_all()), tuple(users) or None
+
+
+def hold_with_sums(
+    frame: object,
+    names: Mapping[str, str],
+    bounds: Bounds,
+    summed: Sequence[Summed],
+    *,
+    key: str | None = None,
+    **reading: Unpack[Reading],
+) -> tuple[pa.Table, pa.DataType]:
+    """Bound each user as `count_with_sums` does, and return who has which label, with totals.
+
+    Returns
+    -------
+    pairs : columns as those of `bound_pairs`; then, named ``v0`` and so on, the clamped totals
+        about their centers, in steps; of rows without a user, the sums of these.
+    kind : Arrow type of the labels.
+    """
+    check_pairs(bounds)
+    roles = dict(zip(_roles(summed), summed, strict=True))
+    own = bounds if "user" in names else replace(bounds, max_labels=None)
+
+    def hold(kept: Rows, kind: pa.DataType, salt: str) -> tuple[Any, int]:
+        rank = kept.hash_columns(salt) if "user" in names else "0"
+        columns = ["who", "term", "amount", "problem"]
+        rows = kept.project(*columns, f"{rank} AS rank", *roles)
+        pairs = rows.to_arrow([*columns, "rank", *roles])
+        return (pairs.drop_columns(["problem"]), kind), pc.max(pairs["problem"]).as_py() or 0
+
+    with ExitStack() as stack:
+        found: tuple[pa.Table, pa.DataType] = _evaluate(
+            stack, frame, names, own, roles, key, reading, hold
+        )
+        return found
+
+
+def _evaluate(
+    stack: ExitStack,
+    frame: object,
+    names: Mapping[str, str],
+    bounds: Bounds,
+    roles: Mapping[str, Summed],
+    key: str | None,
+    reading: Reading,
+    hold: Callable[[Rows, pa.DataType, str], tuple[Any, int]],
+) -> Any:
+    """Return what `hold` makes of the labels that users keep, the type of labels and the key.
+
+    `hold` also returns the largest problem of a row.
+    """
+    columns = describe_columns(names, cut=bounds.cut)
     values = [Wanted(role, each.name, Use.VALUE, "sums") for role, each in roles.items()]
     wanted = [*values, *columns]
-    with ExitStack() as stack:
-        source = open_source(stack, frame, wanted, **reading)
-        check_users(source, bounds.cut)
-        snapping, salt = _Snapping(source, roles), key or draw_key()
-        rows, run = snapping.open_rows(stack, bounds.other_than)
-
-        def hold() -> Any:
-            found = _bound(rows(), wanted, bounds, roles, salt)
-            cells = columns_of_users(bounds)
-            return hold_counts(found, source.kinds["term"], cells, [*roles])
-
-        store, worst, users = run(hold)
-        snapping.check()
-        raise_problem(
-            worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
-        )
-        return store.settle(stack.pop_all()), tuple(users) or None
+    source = open_source(stack, frame, wanted, **reading)
+    check_users(source, bounds.cut)
+    snapping, salt = _Snapping(source, roles), key or draw_key()
+    rows, run = snapping.open_rows(stack, bounds.other_than)
+    found, worst = run(
+        lambda: hold(_bound(rows(), wanted, bounds, roles, salt), source.kinds["term"], salt)
+    )
+    snapping.check()
+    raise_problem(
+        worst, wanted, source.wall.problem, from_text=source.from_text, missing=MISSING_ROWS
+    )
+    return found
 
 
 def add_sums(table: Any, number: int) -> Store:
@@ -176,7 +232,7 @@ class _Snapping:
 def _bound(
     rows: Rows, wanted: Sequence[Wanted], bounds: Bounds, roles: Mapping[str, Summed], key: str
 ) -> Rows:
-    """From the caller's rows to (term, records, problem, sums), each user bounded.
+    """From the caller's rows to the labels that each user keeps, with the totals of each.
 
     A row without a user is a user of its own, so its own value is clamped; of others the total of
     the label is, after all of the user's rows of it were added.
@@ -197,10 +253,14 @@ def _bound(
     # In this order, which `keep_labels` returns rows of users above the bound in.
     rows = rows.group(["who", "term"], format_clamped_sum(rows, most, "amount"), *totals, WORST)
     rows = rows.where("amount > 0 OR problem > 0")
-    rows = keep_labels(rows, bounds, key, ["amount", *roles])
+    return keep_labels(rows, bounds, key, ["amount", *roles])
+
+
+def _add(rows: Rows, roles: Mapping[str, Summed], cells: Sequence[str]) -> Rows:
+    """From the labels that each user keeps to (term, records, problem, sums)."""
     sums = (f"CAST({_within(rows.total(role))} AS BIGINT) AS {role}" for role in roles)
     records = format_clamped_sum(rows, str(LARGEST), "records")
-    users = (f"{rows.total(name)} AS {name}" for name in columns_of_users(bounds))
+    users = (f"{rows.total(name)} AS {name}" for name in cells)
     rows = rows.group(["term"], records, WORST, *sums, *users)
     return rows.where("records > 0 OR problem > 0")
 

@@ -26,10 +26,12 @@ class Division:
     ----------
     epsilon : above 0.
     look : share of the budget that is spent before the cap is chosen, above 0 and below 1.
+    sums : share of the rest that is spent on sums of values; 0 without them.
     """
 
     epsilon: Fraction
     look: Fraction
+    sums: Fraction = Fraction(0)
 
     @property
     def users_scale(self) -> Fraction:
@@ -45,7 +47,7 @@ class Division:
 
     def count_scale(self, cap: int) -> Fraction:
         """Return the standard deviation of the noise on a count, if a user has up to `cap`."""
-        return root_above(cap / ((1 - self.look) * self.epsilon**2))
+        return root_above(cap / ((1 - self.look) * (1 - self.sums) * self.epsilon**2))
 
 
 def list_caps(max_labels: int) -> tuple[int, ...]:

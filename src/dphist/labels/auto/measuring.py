@@ -10,13 +10,15 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.counting.bounding.held_pairs import count_users
 from dphist.counting.bounding.stores import Sets
+from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
 from dphist.errors import Argument, BoundsError, DataError, ParameterError
 from dphist.labels.auto.law import TOPS, Division, change_of_sum, list_caps, list_cells
 from dphist.labels.measuring import LabelsMeasuring, sort_released
 from dphist.labels.threshold.law import gaussian_threshold
-from dphist.labels.threshold.measuring import NAME
+from dphist.labels.threshold.measuring import NAME, Summing
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, noisy_sum
+from dphist.labels.threshold.sums import Sums, check_sums
 from dphist.noise import Source, rounded_gaussian
 from dphist.privacy import ApproxZCDP
 from dphist.release.label_table import LabelTable
@@ -36,6 +38,8 @@ class AutoMeasuring(LabelsMeasuring):
     delta: Fraction
     max_labels: int
     look: Fraction
+    sums: tuple[tuple[str, Clamp], ...] | None
+    sums_share: Fraction
 
     @property
     def guarantee(self) -> ApproxZCDP:
@@ -50,7 +54,7 @@ class AutoMeasuring(LabelsMeasuring):
     @property
     def division(self) -> Division:
         """How the budget is divided."""
-        return Division(self.epsilon, self.look)
+        return Division(self.epsilon, self.look, self.sums_share if self.sums else Fraction(0))
 
     @property
     def caps(self) -> tuple[int, ...]:
@@ -61,6 +65,13 @@ class AutoMeasuring(LabelsMeasuring):
     def _changes_of_sums(self) -> list[int]:
         """By how much one user changes each sum of largest counts at most."""
         return [change_of_sum(top, self.max_labels) for top in TOPS]
+
+    def _sums_at(self, cap: int) -> Sums | None:
+        """Return the sums beside the counts at a cap; None if there are none."""
+        if not self.sums:
+            return None
+        epsilon = 1 / self.division.count_scale(cap)
+        return Sums(self.sums, self.sums_share, True, epsilon, cap, counts_users=True)
 
     @abstractmethod
     def choose(self, users: IntArray, sums: IntArray) -> int:
@@ -79,9 +90,14 @@ class AutoMeasuring(LabelsMeasuring):
             users, sums = self._look_at(sets, source)
             cap = self.choose(users, sums)
             noise = GaussianNoise(self.division.count_scale(cap))
-            keep = AboveThreshold(noise, self._threshold_at(cap), source)
-            found = keep(count_cut(sets, cap))
-            released = sort_released(pa.Table.from_batches([found]))
+            above = AboveThreshold(noise, self._threshold_at(cap), source)
+            summed = self._sums_at(cap)
+            if summed is None:
+                released = sort_released(pa.Table.from_batches([above(count_cut(sets, cap))]))
+            else:
+                keep = Summing(above, tuple(summed.noises))
+                found = keep(count_cut(sets, cap, summed=True))
+                released = sort_released(pa.Table.from_batches([found]), summed.names)
             return released, {NAME: users, SUMS: sums, CAP: np.array([cap])}
         except MemoryError:  # NumPy's message says how many pairs there are
             pass
@@ -121,6 +137,7 @@ class AutoMeasuring(LabelsMeasuring):
                 + own
                 + ", so it needs data with the same bound: users who were cut to fewer are not seen"
             )
+        check_sums(counts, self.sums, 1)
         return counts
 
 
@@ -143,7 +160,7 @@ def sum_largest(sets: Sets) -> IntArray:
     return np.array([ordered[:top].sum() for top in TOPS], np.int64)
 
 
-def count_cut(sets: Sets, cap: int) -> pa.RecordBatch:
+def count_cut(sets: Sets, cap: int, *, summed: bool = False) -> pa.RecordBatch:
     """Cut each user to `cap` labels, chosen uniformly at random, and count the labels that occur.
 
     The choice depends only on the user's own labels and on the key of the counts: a user keeps the
@@ -151,10 +168,12 @@ def count_cut(sets: Sets, cap: int) -> pa.RecordBatch:
 
     Returns
     -------
-    columns label and count (int64, at least 1)
+    columns label and count (int64, at least 1); if `summed`, also the sums over the same pairs
     """
-    counts = _count(sets, sets.members[sets.places <= cap])
-    batch = pa.record_batch({"label": sets.labels, "count": pa.array(counts, pa.int64())})
+    kept = sets.places <= cap
+    counts = _count(sets, sets.members[kept])
+    columns = {"label": sets.labels, "count": pa.array(counts, pa.int64())}
+    batch = pa.record_batch(columns | (sets.sum_totals(kept) if summed else {}))
     return batch.filter(pa.array(counts > 0))
 
 

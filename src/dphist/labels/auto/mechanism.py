@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from dphist.arrays import IntArray
+from dphist.data.clamp import Clamp, read_share, read_sums
 from dphist.errors import Argument, ParameterError
 from dphist.labels.answers import NoiseAnswers
 from dphist.labels.auto.choice import (
@@ -23,9 +24,13 @@ from dphist.labels.mechanism import (
     EPSILON,
     LEVEL,
     MAX_LABELS,
+    SHARE,
+    SUMMED,
     LabelsMechanism,
     check_delta,
 )
+from dphist.labels.sums import SumAnswers
+from dphist.labels.threshold.checks import check_sampled
 from dphist.labels.threshold.cost import epsilon_of_noise
 from dphist.labels.threshold.measuring import NAME
 from dphist.labels.threshold.mechanism import ThresholdHistogram
@@ -74,6 +79,9 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         nothing but memory. Users with more labels are cut to it beforehand.
     look : number above 0 and below 1. The share of the budget, in zCDP, that is spent before the
         cap is chosen.
+    sums, sums_share : as for `ThresholdHistogram`: columns of numbers that are summed for each
+        label shown, and the share of the rest of the budget that pays for them. Sums have noise for
+        the cap that is found.
 
     Notes
     -----
@@ -99,15 +107,26 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
     delta: Fraction = parameter(**DELTA)
     max_labels: int = parameter(**MAX_LABELS)
     look: Fraction = parameter("Share of the budget that is spent before the cap is chosen.")
+    sums: tuple[tuple[str, Clamp], ...] | None = parameter(**SUMMED)
+    sums_share: Fraction = parameter(**SHARE)
 
     def __init__(
-        self, *, epsilon: Exact, delta: Exact, max_labels: int, look: Exact = LOOK
+        self,
+        *,
+        epsilon: Exact,
+        delta: Exact,
+        max_labels: int,
+        look: Exact = LOOK,
+        sums: Mapping[str, Clamp] | None = None,
+        sums_share: Exact = "1/2",
     ) -> None:
         self._hold(
             epsilon=privacy_parameter(epsilon, "epsilon"),
             delta=check_delta(delta),
             max_labels=whole_number(max_labels, "max_labels", 1, LARGEST_CAP),
             look=probability(look, "look"),
+            sums=read_sums(sums) or None,
+            sums_share=read_share(sums_share),
         )
         if not 0 < self.look < 1:
             raise ParameterError("look", "must be above 0 and below 1")
@@ -116,6 +135,7 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
             raise ParameterError(
                 "epsilon", "is too small to sample", "raise " + Argument("epsilon")
             )
+        check_sampled(self._sums_at(self.max_labels))
         check_stated(self.epsilon**2 / 2)
 
     def epsilon_at(self, delta: Exact, releases: int = 1) -> Fraction | None:
@@ -173,7 +193,12 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
         cap = whole_number(cap, "cap", 1, self.max_labels)
         scale = self.division.count_scale(cap)
         return ThresholdHistogram(
-            epsilon=1 / scale, delta=self.delta, max_labels=cap, noise="gaussian"
+            epsilon=1 / scale,
+            delta=self.delta,
+            max_labels=cap,
+            noise="gaussian",
+            sums=None if self.sums is None else dict(self.sums),
+            sums_share=self.sums_share,
         )
 
     def _expect(self, users: IntArray, sums: IntArray) -> list[TriedCap]:
@@ -214,6 +239,11 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
     def likely_count(self, chance: float) -> float:
         """Return that of the largest cap; that of a release is `chosen`'s."""
         return self.at(self.max_labels).likely_count(chance)
+
+    @property
+    def sum_answers(self) -> Mapping[str, SumAnswers]:
+        """What is said of sums at the largest cap; of those of a release, `chosen` says it."""
+        return self.at(self.max_labels).sum_answers if self.sums else {}
 
     def restore(self, value: object, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""

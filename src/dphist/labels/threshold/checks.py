@@ -8,6 +8,7 @@ from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import check_bound, check_delta
 from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.measuring import BOUNDED, ThresholdMeasuring
+from dphist.labels.threshold.sums import Sums
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
 from dphist.noise.optimal import check_number_of_values
@@ -48,13 +49,7 @@ def check_strength(mechanism: ThresholdMeasuring) -> None:
         raise ParameterError(
             "epsilon", "divided by " + Argument("max_count") + " is too small to sample"
         )
-    summed = mechanism._sums
-    if summed is not None and not (summed.ratio and all(x.is_sampled for x in summed.noises)):
-        raise ParameterError(
-            ("epsilon", "sums_share"),
-            "are too small: sums of that many steps cannot be sampled",
-            "take larger steps, narrower bounds or fewer sums",
-        )
+    check_sampled(mechanism._sums)
     if mechanism.noise == "optimal":
         noise = mechanism.noise_law()
         assert isinstance(noise, OptimalNoise)  # noqa: S101
@@ -75,3 +70,13 @@ def read_delta(delta: Exact | None, noise: str, *, listed: bool) -> Fraction | N
     if not listed:
         return check_delta(delta)
     return positive_delta(delta, "the noise ends") if noise in BOUNDED else None
+
+
+def check_sampled(summed: Sums | None) -> None:
+    """Refuse sums whose noise cannot be sampled."""
+    if summed is not None and not (summed.ratio and all(x.is_sampled for x in summed.noises)):
+        raise ParameterError(
+            ("epsilon", "sums_share"),
+            "are too small: sums of that many steps cannot be sampled",
+            "take larger steps, narrower bounds or fewer sums",
+        )

@@ -30,7 +30,7 @@ from dphist.labels.threshold.law import (
     truncated_limit,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
-from dphist.labels.threshold.sums import SumNoise, Sums
+from dphist.labels.threshold.sums import SumNoise, Sums, check_sums
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
@@ -45,7 +45,7 @@ BOUNDED = ("truncated", "optimal")
 
 
 @dataclass(frozen=True, slots=True)
-class _Summing:
+class Summing:
     """Of a batch, the labels above the threshold, with noise of their own on each of their sums."""
 
     above: AboveThreshold
@@ -212,7 +212,7 @@ class ThresholdMeasuring(LabelsMeasuring):
             above = AboveThreshold(own, self.threshold_in_steps or 0, source)
             if summed is None:
                 return sort_released(counts.filter_batches(above), step=self.step)
-            found = counts.filter_sums(_Summing(above, tuple(summed.noises)))
+            found = counts.filter_sums(Summing(above, tuple(summed.noises)))
             return sort_released(found, summed.names)
         column, values = look_up(counts, listed)
         noisy, _ = self.noise_law().add(np.array(values, np.int64), None, source)
@@ -280,7 +280,7 @@ class ThresholdMeasuring(LabelsMeasuring):
                 + " and "
                 + Argument("users_by_labels", self.users_by_labels)
             )
-        self._check_sums(counts)
+        check_sums(counts, self.sums, self.max_count)
         # One user who raises a count and lowers another one would be protected less.
         if self.correlated and not counts.only_adds:
             raise BoundsError(
@@ -289,24 +289,6 @@ class ThresholdMeasuring(LabelsMeasuring):
                 "only_adds=True), or make the mechanism with " + Argument("correlated", False)
             )
         return counts
-
-    def _check_sums(self, counts: LabelCounts) -> None:
-        """Refuse data that were not summed as the mechanism sums them: exactly so."""
-        if self.sums is None:
-            return
-        if tuple(counts.sums.items()) != self.sums:
-            raise BoundsError(
-                Argument("sums")
-                + " of the mechanism needs data with the same sums: make them with "
-                "LabelCounts.from_table(..., sums=...), and the mechanism with counts.sums"
-            )
-        if (counts.max_count == 1) != (self.max_count == 1):
-            raise BoundsError(
-                Argument("sums")
-                + " needs data with the mechanism's own bound, "
-                + Argument("max_count", self.max_count)
-                + ": sums are taken about another center where it is 1"
-            )
 
     def _protected_labels(self) -> int | None:
         listed = self.number_listed

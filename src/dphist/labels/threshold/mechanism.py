@@ -18,6 +18,8 @@ from dphist.labels.mechanism import (
     LEVEL,
     MAX_COUNT,
     MAX_LABELS,
+    SHARE,
+    SUMMED,
     LabelsMechanism,
     check_bound,
 )
@@ -184,16 +186,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         Sentence("{Labels} in the sums that are to have a small error."),
         needs=[("correlated", "independent noise does not depend on it")],
     )
-    sums: tuple[tuple[str, Clamp], ...] | None = parameter(
-        Sentence("Columns that are summed for each {label}: low, high and step of a total."),
-        not_given="No sums are released.",
-        public=True,
-        shown=lambda held: [f"{name}={clamp.to_text()}" for name, clamp in held.sums],
-    )
-    sums_share: Fraction = parameter(
-        Sentence("Part of the cost of a {label} that pays for its sums."),
-        needs=[("sums", "without sums all pays for counts")],
-    )
+    sums: tuple[tuple[str, Clamp], ...] | None = parameter(**SUMMED)
+    sums_share: Fraction = parameter(**SHARE)
     step: Fraction | None = parameter(
         "The unit of counts, which are sums of weights of rows.",
         Sentence("{Records} are counted whole, without weights."),

@@ -14,6 +14,8 @@ import numpy as np
 
 from dphist.arrays import IntArray
 from dphist.data.clamp import Clamp
+from dphist.data.label_counts import LabelCounts
+from dphist.errors import Argument, BoundsError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -141,3 +143,28 @@ class Sums:
 
     def _reach(self, clamp: Clamp) -> int:
         return clamp.reach(counts_users=self.counts_users)
+
+
+def check_sums(
+    counts: LabelCounts, sums: tuple[tuple[str, Clamp], ...] | None, max_count: int
+) -> None:
+    """Refuse data that were not summed as a mechanism sums them: exactly so.
+
+    Raises
+    ------
+    BoundsError
+    """
+    if sums is None:
+        return
+    if tuple(counts.sums.items()) != sums:
+        raise BoundsError(
+            Argument("sums") + " of the mechanism needs data with the same sums: make them with "
+            "LabelCounts.from_table(..., sums=...), and the mechanism with counts.sums"
+        )
+    if (counts.max_count == 1) != (max_count == 1):
+        raise BoundsError(
+            Argument("sums")
+            + " needs data with the mechanism's own bound, "
+            + Argument("max_count", max_count)
+            + ": sums are taken about another center where it is 1"
+        )
