@@ -17,7 +17,7 @@ SHORTENED: Mapping[str, tuple[str, ...]] = {
     "docs": (),
     "verify": ("TESTS=tests/noise/test_independence.py tests/test_site.py",),
     "proofs": (),
-    "audit": ("TESTS=tests/streams/test_binary.py", "AUDITED=RankSplit", "AUDIT_SECONDS=10"),
+    "audit": ("TESTS=tests/streams/test_spectrum.py", "AUDITED=RankSplit", "AUDIT_SECONDS=10"),
     "mutants": ("MUTANTS=noise-squares-rounded-inwards",),
     "mutants-random": ("CHANGES=--list",),
     "bench": ("BENCH_OPTIONS=--only start",),

@@ -40,6 +40,14 @@ def test_every_target_is_run_or_says_why_not() -> None:
     assert not set(targets.SHORTENED) & set(targets.LEFT_OUT)
 
 
+@pytest.mark.parametrize("mark", ["audit", "verify"])
+def test_a_target_is_shortened_to_files_that_have_tests_of_its_mark(mark: str) -> None:
+    """pytest fails where it finds no test, and so would a release."""
+    [files] = [word for word in targets.SHORTENED[mark] if word.startswith("TESTS=")]
+    texts = [(targets.ROOT / name).read_text() for name in files.removeprefix("TESTS=").split()]
+    assert any(f"pytest.mark.{mark}\n" in text for text in texts)
+
+
 def test_a_target_that_nobody_runs_is_found(checkout: Path) -> None:
     targets.check_all_are_known(checkout / "Makefile")
     (checkout / "Makefile").write_text(MAKEFILE + ".PHONY: unknown\n")
