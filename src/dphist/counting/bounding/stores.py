@@ -394,7 +394,8 @@ def make_sets(pairs: pa.Table, kind: pa.DataType) -> Sets:
     singles = np.zeros(len(order), np.int64)
     np.add.at(singles, members[alone], pairs["amount"].to_numpy()[alone])
     users, distinct = _encode(pairs["who"].filter(pc.invert(pairs["who"].is_null())))
-    ranks = pc.rank(pairs["rank"], tiebreaker="dense").to_numpy()[~alone]  # Spark's are text
+    drawn = pairs["rank"] if len(pairs) else pa.array([], pairs["rank"].type)  # for PyArrow 19.0.1
+    ranks = pc.rank(drawn, tiebreaker="dense").to_numpy()[~alone]  # Spark's are text
     ordered = np.lexsort((ranks, users))
     users, ranks = users[ordered], ranks[ordered]
     lengths = np.bincount(users, minlength=len(distinct))
