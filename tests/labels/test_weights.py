@@ -115,7 +115,7 @@ def test_weights_that_are_none_are_refused() -> None:
     with pytest.raises(DataError, match="column 'w' must not be negative"):
         counted(rows(2).assign(w=[1.0, -1.0]))
     with pytest.raises(ColumnError, match="column 'w' must hold numbers to be weights"):
-        counted(rows(2).assign(w=["many", "few"]))
+        counted(pl.DataFrame({"word": ["a", "b"], "w": ["many", "few"]}))
 
 
 def test_the_weights_of_a_user_and_label_add_up_to_the_bound() -> None:
