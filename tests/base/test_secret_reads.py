@@ -64,8 +64,11 @@ def merged() -> list[Any]:
         dh.Profile: {"label": "word", "max_records": 2},
         dh.LabelCounts: {"label": "word", "max_labels": 2},
         dh.BinnedCounts: {"column": "age", "edges": [0, 40, 80], "max_records": 2},
+        dh.RegionalProfile: {
+            "label": "age", "region": "word", "regions": ["a", "b", "c", "d"], "max_records": 2,
+        },
         dh.KeyedCounts: {"keys": {"age": dh.Axis.regular(0, 80, 40)}, "max_rows": 2},
-    }
+    }  # fmt: skip
     return [
         kind.merge([kind.partial(ROWS, part=part, **PARTS, **named) for part in range(2)])
         for kind, named in given.items()
@@ -110,11 +113,12 @@ def test_what_a_notebook_shows_of_data(secret: Callable[[], Any], reads: Reads) 
 
 
 def test_data_counted_in_parts(reads: Reads) -> None:
-    parts, labeled, binned, keyed = merged()
+    parts, labeled, binned, regions, keyed = merged()
     assert reads == set()
     dh.anonymize(parts, epsilon=1, sensitivity=2)
     dh.TopLabels(k=1, candidates=2, epsilon=1, delta="1e-6", max_labels=2).release(labeled)
     dh.LeafCounts(epsilon=1, bins=2, sensitivity=2).release(binned)
+    dh.RegionalProfiles(epsilon=1, regions=regions.regions, sensitivity=2).release(regions)
     dh.Tables(rho=1, keys=keyed.keys, tables=["age"], max_rows=2).release(keyed)
 
 

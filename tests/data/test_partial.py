@@ -312,10 +312,10 @@ def parts_of(kind: str) -> list[Partial]:
     return [make(table, user="who", part=part, parts=2, **given) for part in range(2)]
 
 
-MADE_BY = {"labels": dh.LabelCounts, "profile": dh.Profile}
+MADE_BY = {"labels": dh.LabelCounts, "profile": dh.Profile, "regions": dh.RegionalProfile}
 
 
-@pytest.mark.parametrize("kind", ["labels", "labels and users", "profile", "bins"])
+@pytest.mark.parametrize("kind", ["labels", "labels and users", "profile", "bins", "regions"])
 @pytest.mark.quick(every=2)
 def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
     """Whatever was changed, in all parts alike: no other error, and no impossible number."""
@@ -449,6 +449,10 @@ KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
         {"column": "n", "edges": [0, 9], "max_records": 1, "count": "m"},
     ),
     "cells": (dh.KeyedCounts.partial, {"keys": {"n": range(9)}, "max_rows": 1}),
+    "regions": (
+        dh.RegionalProfile.partial,
+        {"label": "n", "region": "term", "regions": ["t0", "t1", "t2", "t3"], "max_records": 1},
+    ),
 }
 
 

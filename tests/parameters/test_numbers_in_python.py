@@ -247,6 +247,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         dh.RegionalHistograms(dh.RegionTree(["a"]), [dh.AnonymizedHistogram([], [])]).level,
         {"level": 0},
     ),
+    "RegionalProfile.partial": (
+        dh.RegionalProfile.partial,
+        {**PART, "region": "who", "regions": ["a"], "max_records": 1},
+    ),
     "RegionalProfile.from_counts": (
         partial(dh.RegionalProfile.from_counts, {"a": [1]}, regions=["a"]),
         {},

@@ -28,6 +28,7 @@ from dphist.counting.bounding.bounds import (
 from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp, read_sums
 from dphist.data.other_than import OTHER
+from dphist.data.region_tree import RegionTree
 from dphist.errors import DataError, InputFileError, ParameterError
 from dphist.files import stage_outputs
 from dphist.foreign import read_json
@@ -43,18 +44,18 @@ _OWN = ("part", "users", "for_tests", "user_type")
 class Partial:
     """Exact counts of one part of the users; secret, like the table they come from.
 
-    Made by `partial` of `LabelCounts`, `Profile`, `BinnedCounts`, `KeyedCounts` and
-    `GroupedCounts`, and added up by `merge` of the same class. It can be pickled, saved as a
+    Made by `partial` of `LabelCounts`, `Profile`, `RegionalProfile`, `BinnedCounts`, `KeyedCounts`
+    and `GroupedCounts`, and added up by `merge` of the same class. It can be pickled, saved as a
     Parquet file, or sent as an Arrow table. It cannot be released by itself. With keys whose values
     are to be found, it has the labels of all rows that were kept: a line for each combination of a
     cell and labels. Of cells with sums it has a line for each combination of a cell and clamped
-    values.
+    values. Of regions it has a line for each label of each leaf.
 
     Attributes
     ----------
     head : mapping
-        Kind, rule, part, number of parts, type of the users, names of columns, axes or keys, and
-        bounds; and the columns that are summed with their clamps, if there are any.
+        Kind, rule, part, number of parts, type of the users, names of columns, axes, keys or
+        regions, and bounds; and the columns that are summed with their clamps, if there are any.
     table : Arrow table
         The counts, and sums.
     """
@@ -138,10 +139,11 @@ _FIRST: dict[str, dict[str, pa.DataType | None]] = {
     "records": {"label": None},
     "bins": {"slot": pa.int64()},
     "cells": {"cell": pa.int64(), "term": pa.large_binary()},
+    "leaves": {"term": pa.large_binary()},
 }
 """The names that the first column of each kind may have, and its type, if it has one of its own.
 
-A term is a cell together with the labels of keys whose values are to be found.
+A term is a cell together with the labels of keys whose values are to be found, or a leaf and label.
 """
 
 _COLUMNS = {
@@ -149,6 +151,7 @@ _COLUMNS = {
     "records": {"label", "user"},
     "bins": {"user", "count"},
     "cells": {"user", "count"},
+    "leaves": {"label", "user", "region"},
 }
 """The roles of the columns that each kind names; those of bins and cells are also in the axes and
 keys."""
@@ -221,6 +224,20 @@ def _are_cell_bounds(head: Mapping[str, Any]) -> bool:
     )
 
 
+def _are_leaf_bounds(head: Mapping[str, Any]) -> bool:
+    try:
+        tree, other = RegionTree(head["regions"]), head["other"]
+    except ParameterError:  # shows names
+        raise no_part() from None
+    return (
+        _is_bound(head["max_records"])
+        and tree.to_content() == head["regions"]
+        and head["label_type"] in USER_TYPES
+        and head["unlisted"] in ("error", "drop")
+        and (other is None or (other in tree.leaf_names and head["unlisted"] == "error"))
+    )
+
+
 def _are_label_bounds(head: Mapping[str, Any]) -> bool:
     users, most = head["users"], head["users_by_labels"]
     users_are_sound = users is None
@@ -253,6 +270,7 @@ _ARE_BOUNDS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "records": _are_record_bounds,
     "bins": _are_record_bounds,
     "cells": _are_cell_bounds,
+    "leaves": _are_leaf_bounds,
 }
 """Whether the bounds in a head are those of its kind."""
 
@@ -268,7 +286,7 @@ def make_partial(
 
     Parameters
     ----------
-    kind : "labels", "records", "bins" or "cells".
+    kind : "labels", "records", "bins", "cells" or "leaves".
     cut : which part, after the table was opened.
     columns : the names of the columns by role. Parts that were cut by different columns of users
         may share a person, who then adds to several of them.
@@ -285,6 +303,8 @@ _ALIKE = dict.fromkeys(_FIRST, _SAME) | {
     "labels": f"{_SAME}, and of labels that are not listed",
     "cells": "columns, keys and their values in the same order, number of parts, bounds, unit and "
     "treatment of values that no key lists",
+    "leaves": "columns, type of labels, regions in the same order, number of parts, bounds, unit "
+    "and treatment of missing values and of other regions",
 }
 """What parts of each kind must have alike, for error messages."""
 

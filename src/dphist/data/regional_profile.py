@@ -1,18 +1,31 @@
 """RegionalProfile: how many labels have each count in each leaf of a public tree of regions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.arrays import IntArray
 from dphist.counting import check_counts, check_total, redact_errors
-from dphist.counting.binning.leaf_sizes import Leaves, count_in_leaves
+from dphist.counting.binning.leaf_sizes import (
+    Leaves,
+    count_in_leaves,
+    count_leaf_terms,
+    sum_leaf_terms,
+)
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
-from dphist.data.counting import Pairs, check_treatment, state_treatment, unit_of_records
+from dphist.data.counting import (
+    Pairs,
+    check_treatment,
+    make_cut,
+    state_treatment,
+    unit_of_records,
+)
 from dphist.data.guard import Guarding, Secret, guard
+from dphist.data.partial import Partial, all_parts, make_partial
 from dphist.data.profile import Profile
 from dphist.data.region_tree import RegionTree
 from dphist.errors import DataError, ParameterError, phrase
@@ -205,6 +218,91 @@ class RegionalProfile(Secret):
         else:
             found = cls(tree, pairs, most, one, state_treatment(null_users), unlisted, other)
         return guard(found, ledger)
+
+    @classmethod
+    @stoppable
+    def partial(
+        cls,
+        frame: Any,
+        *,
+        label: str,
+        region: str,
+        regions: Any,
+        user: str,
+        max_records: int,
+        part: int,
+        parts: int,
+        others: str = "drop",
+        other: str | None = None,
+        unlisted: str = "error",
+        null_users: str = "refuse",
+        progress: Progress | None = None,
+        delimiter: str | None = None,
+        unit: str | PrivacyUnit | None = None,
+    ) -> Partial:
+        """Bound and count one part of the users, for `merge`.
+
+        Parameters
+        ----------
+        part, parts, others : as for `LabelCounts.partial`.
+        frame, label, region, regions, user, max_records, other, unlisted, null_users, progress,
+        delimiter, unit
+            As for `from_table`. Regions must be the same in all parts, in the same order. Rows
+            without a user belong to part 0.
+
+        Raises
+        ------
+        ParameterError, ColumnError, DataError, InputFileError
+            As for `from_table`, of all rows that this part reads; also if `part` is not below
+            `parts`, or if `others` is "refuse" and a user belongs to another part. ColumnError also
+            if labels are not text, integers, bytes or UUIDs, whose bytes are those of every engine.
+
+        >>> import pandas as pd
+        >>> rows = pd.DataFrame({"who": [1, 1, 2], "word": list("aab"), "city": ["Bern"] * 3})
+        >>> given = {"label": "word", "region": "city", "user": "who", "max_records": 2}
+        >>> given |= {"regions": ["Bern"], "parts": 2}
+        >>> cut = [RegionalProfile.partial(rows, part=part, **given) for part in range(2)]
+        >>> RegionalProfile.merge(cut).leaves[0].sorted_counts()
+        array([2, 1])
+        """
+        cut, tree = make_cut(user, part, parts, others), RegionTree(regions)
+        leaves, most = (
+            make_leaves(tree, other, unlisted),
+            whole_number(max_records, "max_records", 1),
+        )
+        one = unit_of_records(user, unit, null_users)
+        counted, label_type = count_leaf_terms(
+            frame,
+            leaves,
+            region=region,
+            label=label,
+            user=user,
+            max_records=most,
+            null_users=null_users,
+            cut=cut,
+            **Reading(progress=progress, delimiter=delimiter),
+        )
+        columns = {"label": label, "user": user, "region": region}
+        said: dict[str, Any] = {"regions": tree.to_content(), "other": other, "unlisted": unlisted}
+        said |= {"max_records": most, "null_users": null_users, "unit": one.to_content()}
+        return make_partial("leaves", cut, columns, said | {"label_type": label_type}, counted)
+
+    @classmethod
+    @stoppable
+    def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "RegionalProfile":
+        """Add the counts of all parts of the users; see `LabelCounts.merge`.
+
+        Raises
+        ------
+        DataError, InputFileError, ParameterError
+        """
+        found = all_parts("leaves", cls.__name__, parts)
+        head, table = found[0].head, pa.concat_tables([each.table for each in found])
+        tree, other, unlisted = RegionTree(head["regions"]), head["other"], head["unlisted"]
+        pairs = sum_leaf_terms(table, make_leaves(tree, other, unlisted))
+        unit, missing = PrivacyUnit.from_content(head["unit"]), state_treatment(head["null_users"])
+        merged = cls(tree, pairs, head["max_records"], unit, missing, unlisted, other)
+        return guard(merged, ledger)
 
     def __reduce__(self) -> tuple[type["RegionalProfile"], tuple[Any, ...]]:
         """Copy and unpickle through the constructor, which makes the arrays read-only."""

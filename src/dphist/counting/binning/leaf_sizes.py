@@ -9,7 +9,7 @@ before users are bounded, or the table is refused after all rows were read.
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, TypeVar, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,35 +18,43 @@ import pyarrow.compute as pc
 from dphist.arrays import IntArray
 from dphist.counting.binning.key_grid import KeyColumn, ListedSearch, make_listed_search
 from dphist.counting.bounding.bounds import (
+    USER_TYPES,
     WORST,
     Bounds,
+    Cut,
     bound_records,
     check_rows,
+    check_users,
     draw_key,
     problem_expression,
     raise_problem,
 )
 from dphist.counting.bounding.contributions import MISSING_USERS
-from dphist.counting.bounding.profiles import check_sums, sum_by, to_arrays
+from dphist.counting.bounding.profiles import check_sums, fetch_checked, sum_by, to_arrays
 from dphist.counting.checks import LARGEST, check_total
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.rows import Rows, format_bytes
 from dphist.counting.reading.columns import (
     OBJECTS,
+    UserType,
     Wanted,
     canonical_type,
     count_column,
     find_decoded_type,
     key_column,
     to_exact,
+    type_of_users,
 )
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Batches, Source, stream_rows
 from dphist.counting.reading.spark import SparkSource
-from dphist.errors import Argument, ColumnError, DataError
+from dphist.errors import Argument, ColumnError, DataError, DphistError, phrase
 
+T = TypeVar("T")
 Run: TypeAlias = Callable[[Callable[[], Any]], Any]
+Pairs: TypeAlias = tuple[IntArray, IntArray]
+"""Counts, and how many labels have each."""
 
 _FIRST = 10**9  # so that the number of each leaf has ten digits
 _DIGITS = 10
@@ -80,22 +88,17 @@ def count_in_leaves(
     frame: object,
     leaves: Leaves,
     *,
-    region: str,
     label: str,
     count: str | None = None,
-    user: str | None = None,
-    max_records: int | None = None,
-    null_users: str = "refuse",
-    key: str | None = None,
-    **reading: Unpack[Reading],
-) -> list[tuple[IntArray, IntArray]]:
+    **counting: Any,
+) -> list[Pairs]:
     """Bound each user to `max_records` rows, then count the labels with each count in each leaf.
 
     Parameters
     ----------
-    region : column of regions: text or whole numbers, as the names of leaves.
-    frame, label, count, user, max_records, null_users, key, reading
-        As for `count_records`, `sum_counts` and `count_bounded_records`.
+    frame, label, count : as for `count_records` and `sum_counts`.
+    counting : region, the column of regions: text or whole numbers, as the names of leaves; user,
+        max_records, null_users, key and reading, as for `count_bounded_records`.
 
     Returns
     -------
@@ -107,56 +110,160 @@ def count_in_leaves(
         As for these. DataError also if a row has a region that is no leaf, or none, unless
         `leaves` says what becomes of it: the column is named, and nothing was counted.
     """
+    found, source = _evaluate(
+        frame, leaves, _fetch_prevalences, label=label, count=count, **counting
+    )
+    check_sums(found, label if count is None else count, "label")
+    return _split(found, leaves, source.wall.problem)
+
+
+def count_leaf_terms(
+    frame: object,
+    leaves: Leaves,
+    *,
+    user: str,
+    cut: Cut,
+    **counting: Any,
+) -> tuple[pa.Table, UserType]:
+    """Bound each user of a part to `max_records` rows, then count the labels of each leaf.
+
+    Labels are text, integers, bytes or UUIDs, which all engines write alike.
+
+    Parameters
+    ----------
+    cut : the part of the users that is counted.
+    frame, leaves, user, counting : as for `count_in_leaves`, which raises the same.
+
+    Returns
+    -------
+    counted : columns term, bytes of leaf and label, each once, and count, above 0; `sum_leaf_terms`
+        reads it.
+    label_type : type of the labels. Those of two types may be written alike.
+    """
+    found, source = _evaluate(frame, leaves, _fetch_terms, user=user, cut=cut, **counting)
+    return found, cast(UserType, type_of_users(source.identity("term")))
+
+
+def sum_leaf_terms(table: pa.Table, leaves: Leaves) -> list[Pairs]:
+    """Return what `count_in_leaves` does, of the terms of all parts together.
+
+    Raises
+    ------
+    DataError
+        If there are 2**62 records or more, or a term has no leaf.
+    """
+    wanted = [count_column("amount", "count", "count"), key_column("term", "term", "label")]
+
+    def count_kept(rows: Rows) -> Rows:
+        checked = rows.project("term", "amount", f"{problem_expression(wanted)} AS problem")
+        return _count_prevalences(sum_by(checked, "term", "amount"))
+
+    found = fetch_checked(table, wanted, count_kept, _PREVALENCES)
+    check_sums(found, "count", "label")
+    no_leaf = DataError(phrase("{parts} must hold labels of their leaves: count them again"))
+    return _split(found, leaves, no_leaf)
+
+
+_PREVALENCES = ("records", "prevalence", "problem", "place")
+
+
+def _count_prevalences(counted: Rows) -> Rows:
+    """From (term, records, problem), one for each term, to `_PREVALENCES`; place is in digits."""
+    place = f"substr(hex(term), 1, {2 * _DIGITS}) AS place"
+    places = counted.project(place, "records", "problem")
+    return places.group(["place", "records"], "count(*) AS prevalence", WORST)
+
+
+def _fetch_prevalences(counted: Rows) -> tuple[list[tuple[Any, ...]], int]:
+    """Return the `_PREVALENCES` of counted labels; and the worst problem."""
+    found = _count_prevalences(counted).fetch(_PREVALENCES)
+    return found, max((row[2] for row in found), default=0)
+
+
+def _fetch_terms(counted: Rows) -> tuple[pa.Table, int]:
+    """Return the terms with their counts; and the worst problem."""
+    found = counted.to_arrow(["term", "records", "problem"])
+    columns = [found["term"].cast(pa.large_binary()), found["records"].cast(pa.int64())]
+    table = pa.table(columns, names=["term", "count"])
+    return table.filter(pc.is_valid(table["term"])), pc.max(found["problem"]).as_py() or 0
+
+
+def _evaluate(
+    frame: object,
+    leaves: Leaves,
+    fetch: Callable[[Rows], tuple[T, int]],
+    *,
+    region: str,
+    label: str,
+    count: str | None = None,
+    user: str | None = None,
+    max_records: int | None = None,
+    null_users: str = "refuse",
+    key: str | None = None,
+    cut: Cut | None = None,
+    **reading: Unpack[Reading],
+) -> tuple[T, Source]:
+    """Return what `fetch` gets of rows of (term, records, problem), and where they came from.
+
+    `fetch` is called once, and also returns the worst problem.
+    """
+    in_parts = cut is not None
     place = key_column("place", region, "region")
     others = [] if count is None else [count_column("amount", count, "count")]
-    others.append(key_column("term", label, "label"))
+    others.append(key_column("term", label, "label", only_text=in_parts))
     if user is not None:
-        others.append(key_column("who", user, "user"))
+        others.append(key_column("who", user, "user", only_text=in_parts))
     with ExitStack() as stack:
         source = open_source(stack, frame, [place, *others], **reading)
         search = _make_search(leaves, place, source)
+        check_users(source, cut)
+        _check_labels(source, cut)
         unlisted: list[str] = []
         run: Run = source.run
         if isinstance(source, SparkSource):
             rows = _rows_in_spark(source, leaves, others)
-            digits = f"CAST(substring(term, 1, {_DIGITS}) AS STRING)"
         else:
             connection = open_private_connection(stack, large=True)
             batches = _with_places(source.batches(), search, leaves, others, unlisted)
             rows = source.wall(lambda: stream_rows(connection, batches, source.wall))
-            digits = f"substr(hex(term), 1, {2 * _DIGITS})"
 
             def run(call: Callable[[], Any]) -> Any:
                 return interruptible(connection, lambda: source.run(call))
 
         checked = [*_check_places(source, place, leaves), *others]
-
-        def count_kept() -> list[tuple[Any, ...]]:
-            counted = _count_labels(rows, checked, max_records, null_users, key)
-            counted = counted.project(f"{digits} AS place", "records", "problem")
-            found = counted.group(["place", "records"], "count(*) AS prevalence", WORST)
-            return found.fetch(["records", "prevalence", "problem", "place"])
-
-        found = run(count_kept)
+        bounds = Bounds(None, LARGEST, null_users, cut=cut)
+        found, worst = run(lambda: fetch(_count_labels(rows, checked, max_records, bounds, key)))
         if unlisted:
             raise DataError(f"column {region!r} " + _UNLISTED)
-    worst = max((row[2] for row in found), default=None)
     missing = {**MISSING_USERS, "place": _UNLISTED}
     raise_problem(worst, checked, source.wall.problem, from_text=source.from_text, missing=missing)
-    return _split(found, leaves, source, label if count is None else count)
+    return found, source
+
+
+def _check_labels(source: Source, cut: Cut | None) -> None:
+    """Refuse labels of a part whose bytes could differ from engine to engine.
+
+    Raises
+    ------
+    ColumnError
+    """
+    if cut is not None and type_of_users(source.identity("term")) not in USER_TYPES:
+        raise ColumnError(
+            f"column {source.names['term']!r} must hold text, integers, bytes or UUIDs where a "
+            "table is cut by its users: cast it to text"
+        )
 
 
 def _count_labels(
     rows: Rows,
     wanted: Sequence[Wanted],
     max_records: int | None,
-    null_users: str,
+    bounds: Bounds,
     key: str | None,
 ) -> Rows:
     """From rows of terms to (term, records, problem), one for each term."""
     roles = {column.role for column in wanted}
     if "who" in roles:
-        bounds = Bounds(None, LARGEST, null_users)
         checked = check_rows(rows, wanted, bounds)
         kept = bound_records(checked, min(max_records or 0, LARGEST), key or draw_key())
         return kept.group(["term"], "count(*) AS records", WORST)
@@ -260,17 +367,17 @@ def _rows_in_spark(source: SparkSource, leaves: Leaves, others: Sequence[Wanted]
     return found.project("place", f"concat({digits}, term) AS term", *kept)
 
 
-def _split(
-    found: list[tuple[Any, ...]], leaves: Leaves, source: Source, name: str
-) -> list[tuple[IntArray, IntArray]]:
-    """Return the pairs of each leaf of (records, prevalence, problem, place)."""
-    check_sums(found, name, "label")
-    spark = isinstance(source, SparkSource)
+def _split(found: list[tuple[Any, ...]], leaves: Leaves, unfit: DphistError) -> list[Pairs]:
+    """Return the pairs of each leaf of (records, prevalence, problem, place).
+
+    If a place is that of no leaf, `unfit` is raised.
+    """
     pairs: list[list[tuple[int, int]]] = [[] for _ in leaves.names]
-    for records, prevalence, _, digits in found:
-        place = int(digits if spark else bytes.fromhex(digits)) - _FIRST - 1
+    for records, prevalence, _, written in found:
+        digits = bytes.fromhex(written)
+        place = int(digits) - _FIRST - 1 if digits.isdigit() and len(digits) == _DIGITS else -1
         if not 0 <= place < len(pairs):
-            raise source.wall.problem
+            raise unfit
         if records > 0:
             pairs[place].append((records, prevalence))
     held = [to_arrays(own) for own in pairs]
