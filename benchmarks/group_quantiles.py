@@ -27,6 +27,7 @@ import pandas as pd
 import dphist as dh
 from benchmarks.data import ROOT, folder
 from benchmarks.markdown import print_table
+from dphist.groups.comparing.published import google_quantiles
 
 SHARES = (0.5, 0.9)
 LEAST = 50  # records of a group whose error is measured
@@ -36,8 +37,6 @@ _ASKED: dict[str, tuple[float, ...]] = {
     "OpenDP, the median alone": (0.5,),
 }
 """Quantiles that OpenDP's mechanism is asked, with epsilon divided among them."""
-_BRANCHES, _LEVELS = 16, 4
-_IGNORED = 0.0075  # children with less of their parent's records are not entered: gamma of Google's
 
 Quantiles = Callable[[np.ndarray, float], Sequence[float]]
 
@@ -103,44 +102,6 @@ def opendp_quantiles(counts: np.ndarray, epsilon: float, shares: Sequence[float]
         assert measure.map(1) <= allowed
         found.append(float(measure(data)) + 0.5)  # a value is the middle of its bin
     return found
-
-
-def google_quantiles(
-    counts: np.ndarray, epsilon: float, shares: Sequence[float], draw: np.random.Generator
-) -> list[float]:
-    """Return Google's bounded quantiles: one noisy tree, from which all quantiles are read."""
-    leaves = _BRANCHES**_LEVELS
-    data = np.repeat(np.arange(counts.size), counts)
-    places = (data + draw.random(data.size)) / counts.size  # spread evenly within a value
-    leaf = np.minimum((places * leaves).astype(np.int64), leaves - 1)
-    noisy = [
-        np.bincount(leaf // _BRANCHES ** (_LEVELS - level), minlength=_BRANCHES**level)
-        + draw.laplace(0, _LEVELS / epsilon, _BRANCHES**level)
-        for level in range(1, _LEVELS + 1)
-    ]
-    return [counts.size * _read_tree(noisy, share) for share in shares]
-
-
-def _read_tree(noisy: Sequence[np.ndarray], share: float) -> float:
-    """Return where a share of the records lies below, from 0 to 1."""
-    low, width, node = 0.0, 1.0, 0
-    for level in noisy:
-        children = np.maximum(level[node * _BRANCHES : (node + 1) * _BRANCHES], 0)
-        total = children.sum()
-        if total == 0:
-            break
-        children = np.where(children < _IGNORED * total, 0, children)
-        total = children.sum()
-        sums = np.cumsum(children) / total
-        child = int(np.searchsorted(sums, share, side="left"))
-        child = min(child, _BRANCHES - 1)
-        before = sums[child - 1] if child else 0.0
-        own = sums[child] - before
-        width /= _BRANCHES
-        low += child * width
-        node = node * _BRANCHES + child
-        share = min(max((share - before) / own, 0.0), 1.0) if own > 0 else 0.5
-    return low + share * width
 
 
 def estimates_of(histogram: Any, shares: Sequence[float]) -> list[float]:

@@ -58,6 +58,16 @@ def bins() -> dh.BinnedCounts:
     return dh.bin_counts(ROWS, column="age", start=0, stop=80, width=10, user="who", max_records=2)
 
 
+def groups() -> dh.GroupedCounts:
+    listed = {"word": ["a", "b", "c"]}
+    return dh.GroupedCounts.from_table(ROWS, groups=listed, column="age", bins=[0, 40, 80])
+
+
+def regions() -> dh.RegionalProfile:
+    tree = ["a", "b", "c", "d"]
+    return dh.RegionalProfile.from_table(ROWS, label="age", region="word", regions=tree)
+
+
 def merged() -> list[Any]:
     """Data of each kind, counted in two parts."""
     given: dict[Any, dict[str, Any]] = {
@@ -113,12 +123,12 @@ def test_what_a_notebook_shows_of_data(secret: Callable[[], Any], reads: Reads) 
 
 
 def test_data_counted_in_parts(reads: Reads) -> None:
-    parts, labeled, binned, regions, keyed = merged()
+    parts, labeled, binned, by_region, keyed = merged()
     assert reads == set()
     dh.anonymize(parts, epsilon=1, sensitivity=2)
     dh.TopLabels(k=1, candidates=2, epsilon=1, delta="1e-6", max_labels=2).release(labeled)
     dh.LeafCounts(epsilon=1, bins=2, sensitivity=2).release(binned)
-    dh.RegionalProfiles(epsilon=1, regions=regions.regions, sensitivity=2).release(regions)
+    dh.RegionalProfiles(epsilon=1, regions=by_region.regions, sensitivity=2).release(by_region)
     dh.Tables(rho=1, keys=keyed.keys, tables=["age"], max_rows=2).release(keyed)
 
 
@@ -164,13 +174,15 @@ def test_properties_of_data(reads: Reads) -> None:
 
 
 @pytest.mark.quick("[profile]")
-@pytest.mark.parametrize("kind", ["profile", "labels", "bins", "streams"])
+@pytest.mark.parametrize("kind", ["profile", "labels", "bins", "streams", "groups", "regions"])
 def test_comparing(kind: str, reads: Reads) -> None:
     classes, data, delta = {
         "profile": (dh.RankSplit, profile(), None),
         "labels": (dh.ThresholdHistogram, labels(), "1e-6"),
         "bins": (dh.LeafCounts, bins(), None),
         "streams": (dh.ContinualMechanism, [["a"], ["a", "b"]] * 20, "1e-6"),
+        "groups": (dh.GroupedHistogram, groups(), None),
+        "regions": (dh.RegionalProfiles, regions(), None),
     }[kind]
     found = dh.compare([classes], data, [1], delta=delta, seconds=2, most=2)
     assert all([repr(found), found._repr_html_()])

@@ -59,12 +59,12 @@ class OpenRegions:
     leaves: tuple[OpenProfile, ...]
     sensitivity: int
 
-    def unite(self, path: RegionPath) -> Profile:
-        """Return the profile of a region by its path; of the empty path, of all regions."""
+    def unite(self, path: RegionPath) -> OpenProfile:
+        """Return the counts of a region by its path; of the empty path, of all regions."""
         span = self.regions.span(path)
         held = self.leaves[span.start : span.stop]
         pairs = (np.concatenate([getattr(leaf, n) for leaf in held]) for n in _PAIRS)
-        return Profile(*merge_pairs(*pairs), self.sensitivity)
+        return OpenProfile(*merge_pairs(*pairs), self.sensitivity)
 
 
 _PAIRS = ("counts", "prevalences")
@@ -88,7 +88,7 @@ def open_data(data: Any) -> Any:
     -------
     Of a Profile an `OpenProfile`; of a RegionalProfile `OpenRegions`; of BinnedCounts a copy of
     the counts, records per bin; of LabelCounts all labels by descending count, then by label:
-    columns label and count.
+    columns label and count; of data of other rooms what `open_counts` returns, if they have it.
     """
     if isinstance(data, Profile):
         return open_profile(data)
@@ -96,7 +96,9 @@ def open_data(data: Any) -> Any:
         return open_regions(data)
     if isinstance(data, BinnedCounts):
         return data.counts.copy()
-    return data.largest(_ALL) if isinstance(data, LabelCounts) else data
+    if isinstance(data, LabelCounts):
+        return data.largest(_ALL)
+    return data.open_counts() if hasattr(data, "open_counts") else data
 
 
 def open_labels(counts: LabelCounts) -> pa.Table:

@@ -180,9 +180,7 @@ class Case(ABC):
 
 LABEL = Option("label", "column of labels", "COLUMN")
 COUNT = Option("count", "column of counts", "COLUMN")
-USER = Option(
-    "user", "column of users, with --profile, --labels or --rows; needs a bound", "COLUMN"
-)
+USER = Option("user", "column of users, of data that are counted by row; needs a bound", "COLUMN")
 NEEDS = (
     Needs(["label"], "the column of labels"),
     Needs(["delta"], "the total delta, such as 1e-6"),

@@ -269,6 +269,22 @@ class GroupedCounts(Secret):
         """Return the exact counts, (groups, bins): a row for each group, in order; secret."""
         return self.cells.sum_over((0, 1))
 
+    def open_counts(self) -> IntArray:
+        """Return the exact counts to be looked at: see `dphist.data.open_data.open_data`.
+
+        Raises
+        ------
+        ParameterError
+            If groups are to be found.
+        """
+        if self.groups.discovering:
+            raise ParameterError(
+                "groups",
+                "must be listed where counts are looked at: nothing finds them",
+                "count the data again by listed groups",
+            )
+        return self.counts_by_group()
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupedCounts):
             return NotImplemented

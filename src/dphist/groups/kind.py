@@ -34,6 +34,7 @@ from dphist.groups import words
 from dphist.groups.auditing import AUDITING
 from dphist.groups.charts import draw_charts, draw_groups
 from dphist.groups.command import COMMAND
+from dphist.groups.comparing.case import COMPARING
 from dphist.groups.difference import compare_releases
 from dphist.groups.grouped_counts import GroupedCounts, refuse_other_data
 from dphist.groups.grouping import find_group
@@ -268,6 +269,7 @@ KIND = Kind(
     document=document,
     table=make_table,
     charts=draw_charts,
+    comparing=COMPARING,
     data_type=GroupedCounts,
     accept=lambda mechanism, data: mechanism.accept(data),
     refuse_other=lambda mechanism, data: refuse_other_data(data, mechanism.groups, mechanism.bins),

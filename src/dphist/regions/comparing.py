@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dphist.anonymized import AdaptiveScan
+from dphist.data.profile import Profile
 from dphist.data.region_tree import RegionPath, RegionTree
 from dphist.data.regional_profile import RegionalProfile
 from dphist.document import compared
@@ -43,8 +44,12 @@ class IndependentScans:
         """Return the histograms of all regions."""
         above = [] if self.levels == self.tree.depth else [()]
         paths: list[RegionPath] = [*above, *self.tree.regions]
-        found = {path: self.scan.release(self.opened.unite(path)).value for path in paths}
+        found = {path: self.scan.release(self._unite(path)).value for path in paths}
         return LevelHistograms(found, found[paths[0]])
+
+    def _unite(self, path: RegionPath) -> Profile:
+        held = self.opened.unite(path)
+        return Profile(held.counts, held.prevalences, held.sensitivity)
 
 
 @dataclass(frozen=True)

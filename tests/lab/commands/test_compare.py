@@ -145,7 +145,10 @@ def test_events_in_their_order(capsys) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["compare"], "--profile --bins --labels --rows --events --by-region is required"),
+        (
+            ["compare"],
+            "--profile --bins --labels --rows --by-group --events --by-region is required",
+        ),
         (["compare", "--profile", "mine.csv", "--bins", "bins.csv"], "not allowed with"),
         (["compare", "--profile", "mine.csv", "--labels", "rows.csv"], "not allowed with"),
         (["compare", "--profile", "nowhere.csv"], "nowhere.csv does not exist"),

@@ -83,8 +83,9 @@ def compare(
         mechanism. A mechanism of your own needs a method `release`. Parameters that a class
         requires, such as the number of labels, are taken from the data, and the result says so.
     data : Profile (anonymized), BinnedCounts or array of counts (ranges), LabelCounts (labels),
-        KeyedCounts (tables), or a sequence of events, each a sequence of labels (streams); or what
-        a kind that you registered is compared on.
+        KeyedCounts (tables), GroupedCounts (groups), RegionalProfile (regions), or a sequence of
+        events, each a sequence of labels (streams); or what a kind that you registered is compared
+        on.
     epsilons : totals of a release; of labels, tables and streams with `delta`.
     delta : total delta; required for labels, tables and streams (anonymized: 1e-9 where one is
         needed).

@@ -1,0 +1,1 @@
+"""Histograms by group compared: ranks of quantiles, and numbers below a place."""
