@@ -205,7 +205,7 @@ def test_the_top_has_less_error_where_leaves_are_many_and_small() -> None:
         )
         for share in (0, "0.2")
     ]
-    assert errors[1] < 0.7 * errors[0]
+    assert errors[1] < 0.9 * errors[0]  # without the sums of noisy numbers it is below half
 
 
 def test_files_and_surfaces(release: dh.Release, tmp_path: Path) -> None:

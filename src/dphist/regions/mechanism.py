@@ -23,6 +23,7 @@ from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, exact_number, privacy_parameter, whole_number
 from dphist.regions.histograms import RegionalHistograms, unite
 from dphist.regions.measuring import PARTS, RegionalMeasuring
+from dphist.regions.pooling import pool_leaves
 from dphist.regions.scans import Scans, bound_leaves, not_of_a_release, split_scans
 from dphist.regions.selected import ScannedLeaves
 from dphist.regions.top import move_leaves
@@ -93,8 +94,10 @@ class RegionalProfiles(RegionalMeasuring):
     Notes
     -----
     Leaves are disjoint, so that all get the whole of epsilon, those without records too
-    (`docs/understand/proofs/regional_profiles.md`). All histograms are unions of released leaves:
-    they add up exactly. Time is that of an `AdaptiveScan` for each leaf, some milliseconds.
+    (`docs/understand/proofs/regional_profiles.md`). Leaves of one region with few records are moved
+    towards the sums of their noisy numbers, in which noise cancels out. All histograms are unions
+    of released leaves: they add up exactly. Time is that of an `AdaptiveScan` for each leaf, some
+    milliseconds.
     Source: this library. The problem is that of Kuo, Chiu, Kifer, Hay and Machanavajjhala 2018
     ("count-of-counts histograms"), whose method is another one.
 
@@ -157,8 +160,9 @@ class RegionalProfiles(RegionalMeasuring):
         return Sentence(
             "Adaptive scan (this library) of every leaf, also of those without {records}: how many "
             "{labels} have each count or more, in blocks, each block's number of {records} with "
-            "two-sided geometric noise. Histograms of larger regions are unions of those of their "
-            f"leaves.{moved}"
+            "two-sided geometric noise. Small leaves of a region are moved towards the sums of "
+            "their noisy numbers. Histograms of larger regions are unions of those of their leaves."
+            f"{moved}"
         )
 
     def decode(self, noisy: Mapping[str, IntArray]) -> RegionalHistograms:
@@ -171,7 +175,11 @@ class RegionalProfiles(RegionalMeasuring):
         """
         scans, top = self._split(noisy)
         scan = self.leaf_scan
-        leaves = [scan.decode(each) for each in scans]
+        apart = [scan.decode(each) for each in scans]
+        leaves: list[AnonymizedHistogram] = []
+        for place in self._list_parents():
+            span, held = slice(place.start, place.stop), float(self.cell_epsilon)
+            leaves += pool_leaves(apart[span], scans[span], held)
         if top is not None:
             leaves = move_leaves(leaves, self.top_scan.decode(top))
         return RegionalHistograms(self.regions, leaves)
@@ -315,6 +323,12 @@ class RegionalProfiles(RegionalMeasuring):
         data = RegionalProfile(self.regions, pairs, self.sensitivity)
         leaves: Sequence[AnonymizedHistogram] = self.release(data, source).value.leaves
         return leaves
+
+    def _list_parents(self) -> list[range]:
+        """Return the places of the leaves of each region that is right above leaves."""
+        above = self.regions.depth - 2
+        paths: Sequence[RegionPath] = self.regions.level(above) if above >= 0 else [()]
+        return [self.regions.span(path) for path in paths]
 
     def _find_scans(self, release: Release, region: Any) -> tuple[RegionPath, Scans]:
         """Return the path of a region, empty for all of them, and the scans of its leaves."""

@@ -13,8 +13,10 @@ from dphist.noise.magnitude import geometric_stopped_bound
 from dphist.regions.measuring import PARTS
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 
-Scans: TypeAlias = Sequence[Mapping[str, IntArray]]
-"""The noisy numbers of each leaf, as `AdaptiveScan` releases them."""
+NoisyScan: TypeAlias = Mapping[str, IntArray]
+"""The noisy numbers of a leaf, as `AdaptiveScan` releases them."""
+Scans: TypeAlias = Sequence[NoisyScan]
+"""The noisy numbers of each leaf."""
 
 
 def split_scans(noisy: Mapping[str, IntArray], leaves: int) -> Scans:

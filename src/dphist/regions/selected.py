@@ -22,6 +22,7 @@ from dphist.noise import Source
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.regions.histograms import unite
 from dphist.regions.measuring import ScannedLeavesMeasuring
+from dphist.regions.pooling import pool_leaves
 from dphist.regions.scans import bound_leaves, split_scans
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
@@ -73,9 +74,13 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
         return Drawn(self.decode(noisy), max(total, 0), noisy)
 
     def decode(self, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
-        """Return the union of the leaves inferred from their noisy counts; post-processing."""
-        scan = AdaptiveScan(epsilon=self.cell_epsilon)
-        return unite([scan.decode(each) for each in split_scans(noisy, len(self.sizes))])
+        """Return the union of the leaves inferred from their noisy counts; post-processing.
+
+        Leaves are pooled as if the region were right above them.
+        """
+        scan, scans = AdaptiveScan(epsilon=self.cell_epsilon), split_scans(noisy, len(self.sizes))
+        leaves = [scan.decode(each) for each in scans]
+        return unite(pool_leaves(leaves, scans, float(self.cell_epsilon)))
 
     def draws_on(self, public: Diagram) -> int:
         """Return about how many draws of noise a release of such a profile takes."""
@@ -100,5 +105,6 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
         """How a release is made."""
         return Sentence(
             "The union of the {labels} of several regions, each by an adaptive scan (this library) "
-            "with two-sided geometric noise on numbers of {records} in blocks of counts."
+            "with two-sided geometric noise on numbers of {records} in blocks of counts; small "
+            "ones are moved towards the sums of their noisy numbers."
         )

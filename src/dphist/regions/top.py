@@ -30,12 +30,26 @@ def move_leaves(
     moves are not, and all columns of a leaf are rounded by the same offset. Offsets are spread over
     leaves, so that rounding hardly changes sums.
     """
-    ends = np.unique(np.concatenate([top.counts, *(leaf.counts for leaf in leaves)]))
+    heights = top.cumulative_prevalences(top.counts).astype(np.float64)
+    return move_towards(leaves, top.counts, heights, weight)
+
+
+def move_towards(
+    leaves: Sequence[AnonymizedHistogram], blocks: IntArray, target: FloatArray, weight: float
+) -> list[AnonymizedHistogram]:
+    """Return leaves whose heights together are nearer to `target` by a part of the gap.
+
+    Parameters
+    ----------
+    blocks : (k,) int64, ascending; the last count of each block of equal heights.
+    target : (k,) float64, heights of all leaves together; 0 beyond the last block.
+    """
+    ends = np.unique(np.concatenate([blocks, *(leaf.counts for leaf in leaves)]))
     if not len(ends):
         return list(leaves)
     widths = np.diff(ends, prepend=0)
     sums = unite(leaves).cumulative_prevalences(ends).astype(np.float64)
-    gap = weight * (top.cumulative_prevalences(ends) - sums)
+    gap = weight * (np.append(target, 0.0)[np.searchsorted(blocks, ends)] - sums)
     shares = gap / (sums + _LEAST * len(leaves))
     moved = []
     for leaf, offset in zip(leaves, _spread_offsets(len(leaves)), strict=True):
