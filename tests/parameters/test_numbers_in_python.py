@@ -249,7 +249,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "RegionalProfile.partial": (
         dh.RegionalProfile.partial,
-        {**PART, "region": "who", "regions": ["a"], "max_records": 1},
+        {**PART, "region": "count", "regions": [1], "max_records": 1},
     ),
     "RegionalProfile.from_counts": (
         partial(dh.RegionalProfile.from_counts, {"a": [1]}, regions=["a"]),

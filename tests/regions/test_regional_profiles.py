@@ -189,14 +189,14 @@ def test_moved_leaves_are_nearer_to_the_top() -> None:
 def test_the_top_has_less_error_where_leaves_are_many_and_small() -> None:
     tree = [str(leaf) for leaf in range(60)]
     rng = np.random.default_rng(1)
-    counts = {name: rng.geometric(0.5, 40) for name in tree}
+    counts = {name: rng.geometric(0.5, 80) for name in tree}
     data = dh.RegionalProfile.from_counts(counts, regions=tree)
     truth = dh.Profile.from_counts(np.concatenate([*counts.values()]))
     errors = [
         np.mean(
             [
                 truth.distance(
-                    dh.RegionalProfiles(epsilon="0.2", regions=tree, top_share=share)
+                    dh.RegionalProfiles(epsilon="0.1", regions=tree, top_share=share)
                     .release(data, random.Random(seed).randbytes)
                     .value.all
                 )
@@ -205,7 +205,7 @@ def test_the_top_has_less_error_where_leaves_are_many_and_small() -> None:
         )
         for share in (0, "0.2")
     ]
-    assert errors[1] < 0.9 * errors[0]  # without the sums of noisy numbers it is below half
+    assert errors[1] < 0.8 * errors[0]
 
 
 def test_files_and_surfaces(release: dh.Release, tmp_path: Path) -> None:
