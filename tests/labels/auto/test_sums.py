@@ -52,9 +52,16 @@ def read_cut(sets: Sets, cap: int) -> dict[str, list[int]]:
     return {row[0]: [*row[1:]] for row in zip(*columns.values(), strict=True)}
 
 
+FEW_ROWS = "dphist.counting.engine.rows.FEW_ROWS"
+
+
+@pytest.mark.parametrize("few", [2**16, -1], ids=["few", "many"])
 @pytest.mark.parametrize("ties", [False, True], ids=["", "ties"])
-def test_sums_at_a_cap_are_those_of_a_bound(ties: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_at_a_cap_are_those_of_a_bound(
+    ties: bool, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Under one key: a label that the cap cuts off is in no sum, and totals are clamped alike."""
+    monkeypatch.setattr(FEW_ROWS, few)
     if ties:
         monkeypatch.setattr(DuckRows, "hash_columns", lambda *_: "hash(term) % 8")
     for seed, cap in itertools.product(range(3), (1, 2, 5, 8)):
@@ -76,6 +83,19 @@ def test_rows_without_a_user_are_clamped_one_by_one() -> None:
     assert read_cut(held.sets, 4) == read_sums(count(rows, 2, **given)) == read_sums(held)
     alone = count(rows, 2, user=None, keep_sets=True)
     assert read_sums(alone) == read_sums(count(rows, 2, user=None))
+
+
+@pytest.mark.parametrize("few", [2**16, -1], ids=["few", "many"])
+@pytest.mark.parametrize("column", ["who", "term", "spent", "hours"])
+def test_rows_with_a_problem_are_refused(
+    column: str, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row that lacks a value, also of a label that the bound cuts off."""
+    monkeypatch.setattr(FEW_ROWS, few)
+    rows = rows_of(1).astype({"who": "Int64", "term": "string", "hours": "Int64"})
+    rows.loc[7, column] = None
+    with pytest.raises(dh.DataError, match=f"column '{column}' has rows without a "):
+        count(rows, max_labels=1, keep_sets=True)
 
 
 def test_no_rows_have_no_sums() -> None:
@@ -106,9 +126,11 @@ def test_huge_sums_are_clamped_and_do_not_wrap() -> None:
         assert read_cut(held, 1) == {"a": [3, sign * most]}
 
 
-@pytest.mark.parametrize("share", ["1/2", "1/10", "0.93"])
-def test_a_user_costs_the_guarantee_with_sums(share: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a user with all labels and totals beyond the bounds, at the cap at which no label is cut.
+@pytest.mark.parametrize(("share", "cap"), [("1/2", 8), ("1/10", 8), ("0.93", 8), ("1/3", 3)])
+def test_a_user_costs_the_guarantee_with_sums(
+    share: str, cap: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a user with all labels and totals beyond the bounds, whether the cap cuts labels or not.
 
     The sums of the others are about 0; the draws of the look and the counts are those of the
     mechanism.
@@ -117,7 +139,7 @@ def test_a_user_costs_the_guarantee_with_sums(share: str, monkeypatch: pytest.Mo
     mechanism = dh.AutoThreshold(
         epsilon=2, delta="1e-6", max_labels=most, sums=SUMS, sums_share=share
     )
-    monkeypatch.setattr(dh.AutoThreshold, "choose", lambda self, users, sums: most)
+    monkeypatch.setattr(dh.AutoThreshold, "choose", lambda self, users, sums: cap)
     others = pd.DataFrame(
         [(user, label, 3, 12) for user, label in enumerate("abcdefgh" * 60)],
         columns=["who", "term", "spent", "hours"],
@@ -126,8 +148,8 @@ def test_a_user_costs_the_guarantee_with_sums(share: str, monkeypatch: pytest.Mo
     data = [
         count(each, max_labels=most, keep_sets=True) for each in (pd.concat([others, one]), others)
     ]
-    fine = grid(mechanism.division.count_scale(most))
-    told = {4: lambda held: fine * np.array(held.sets.counts()["count"])}
+    fine = grid(mechanism.division.count_scale(cap))
+    told = {4: lambda held: fine * np.array(count_cut(held.sets, cap)["count"])}
     for pair in (data, data[::-1]):
         _, rho = loss_of_neighbours(lambda held: mechanism.release(held).value, *pair, told=told)
         assert rho <= mechanism.guarantee.rho
@@ -135,7 +157,9 @@ def test_a_user_costs_the_guarantee_with_sums(share: str, monkeypatch: pytest.Mo
 
 
 def test_no_cap_has_sums_that_cost_more_than_their_share() -> None:
-    mechanism = dh.AutoThreshold(epsilon="1/3", delta="1e-6", max_labels=1000, sums=SUMS)
+    mechanism = dh.AutoThreshold(
+        epsilon="1/3", delta="1e-6", max_labels=1000, sums=SUMS, sums_share="0.3"
+    )
     rest = (1 - mechanism.look) * mechanism.guarantee.rho
     for cap in mechanism.caps:
         summed, scale = mechanism._sums_at(cap), mechanism.division.count_scale(cap)
