@@ -214,6 +214,11 @@ def test_wide_files(run, capsys) -> None:
     release_of(run, "tables --axis label --tables label --epsilon 1", facts=facts)
     assert run(f"{labels} --wide A", facts=facts) == 2
     assert "--wide must be left out" in capsys.readouterr().err
+    Path("other.txt").write_text("B\nA\n")
+    for named in ("", "--label sort"):  # melted values have another name, and are those listed
+        assert run(f"labels --epsilon 1 {named} --known-labels other.txt", facts=facts) == 2
+        assert "--known-labels must be label" in capsys.readouterr().err
+    release_of(run, "labels --epsilon 1 --label sort --known-labels label", facts=facts)
     assert run("anonymize --label A --epsilon 1", facts=facts) == 2
     assert "says wide: this command does not take such files" in capsys.readouterr().err
 

@@ -414,7 +414,7 @@ def test_slots_add_up_to_the_rows() -> None:
 def test_slots_that_are_none_of_the_grid_are_shown_nowhere(slot: int | None) -> None:
     """Of Spark 4.0, say, which calls a function of the caller's under the name of its own."""
     grid = binning.Grid(("x",), (np.array([0, 1, 2]),), (None,))
-    wanted = grid.wanted()
+    wanted = grid.list_wanted()
     places = pa.array([0, slot]).to_numpy(zero_copy_only=False)
     with pytest.raises(DataError, match="could not evaluate 'x'"):
         binning.counts_of_slots(places, np.array([3, 4]), grid, wanted)

@@ -128,7 +128,7 @@ def frame_of(values: pa.Array) -> Any:
 
 
 def slots_in_spark(frame: Any, grid: Grid) -> list[int]:
-    source = open_spark(frame, [*grid.wanted(), key_column("who", "row", "user")])
+    source = open_spark(frame, [*grid.list_wanted(), key_column("who", "row", "user")])
     found = rows_of_slots(source, grid, ["who"]).to_arrow(["who", "term"])
     assert found["term"].type == pa.int64()
     slots: list[int] = found.sort_by("who")["term"].to_pylist()

@@ -67,6 +67,8 @@ def _choose_key(said: Description, typed: Any, called: str = "keys") -> Any:
 def _set_labels(options: argparse.Namespace, said: Description) -> None:
     """Set known labels that are named by a column; a file of others than its own is refused."""
     typed, label = getattr(options, _LABELS), getattr(options, "label", None) or "label"
+    if "wide" in said.facts:
+        label = "label"  # of the file; what `--label` calls it changes no values
     if label in said.keys and typed != label:
         fault = f"must be {label}: {said.path} lists the values of that column"
         raise ParameterError(_LABELS, fault)
