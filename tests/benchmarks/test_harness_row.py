@@ -44,7 +44,7 @@ def harness(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(harness: Path, query: str) -> subprocess.CompletedProcess[str]:
+def ask(harness: Path, query: str) -> subprocess.CompletedProcess[str]:
     words = ["-m", "dp_tools.run_dphist", "--query", query, "--size", "1k", "--runs", "3"]
     return subprocess.run(
         [sys.executable, *words, "--output_folder", "found"],
@@ -57,7 +57,7 @@ def run(harness: Path, query: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("query", ["count", "sum", "mean"])
 def test_a_query_is_answered_and_saved_as_the_harness_saves(harness: Path, query: str) -> None:
-    done = run(harness, query)
+    done = ask(harness, query)
     assert (done.returncode, done.stderr) == (0, "")
     rows = pd.read_json(harness / "found.jsonl", lines=True)
     assert rows[[0, 1, 2, 3, 9]].to_numpy().tolist() == [
@@ -75,6 +75,6 @@ def test_a_query_is_answered_and_saved_as_the_harness_saves(harness: Path, query
 
 
 def test_variance_is_refused(harness: Path) -> None:
-    done = run(harness, "variance")
+    done = ask(harness, "variance")
     assert done.returncode == 2
     assert "invalid choice: 'variance'" in done.stderr

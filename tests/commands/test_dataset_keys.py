@@ -29,8 +29,8 @@ BUDGET = "--epsilon 1 --delta 1e-6"
 Run = Callable[..., int]
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+@pytest.fixture(name="run")
+def make_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command with a description that stands, with its data, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     Path("held").mkdir()

@@ -316,7 +316,7 @@ def test_keys_of_earlier_ledgers_stand_for_the_same(
     assert ledger.balance().totals.rho == 2 * pure_to_rho(Fraction(1))
     assert ledger.verify()
     with pytest.raises(dh.LedgerError, match="used for another release"):
-        ledger.release(dh.HierarchicalTree(epsilon=1, bins=9), data, by="ana", key="released")
+        ledger.release(dh.HierarchicalTree(epsilon=1, bins=9), [1] * 9, by="ana", key="released")
 
 
 def test_keys_that_paid_too_little_are_refused(

@@ -33,7 +33,7 @@ def case_of(grid=GRID, keys=KEYS, max_rows: int = 1) -> TablesCase:
 
 
 def make(case: TablesCase, name: str, epsilon=1):
-    (contender,) = [one for one in case.published() if one.name == name]
+    (contender,) = [one for one in case.list_published() if one.name == name]
     return contender.make(epsilon, case.opened)
 
 
@@ -83,11 +83,11 @@ def test_a_unit_pays_the_total_for_the_noise_of_others(max_rows: int) -> None:
 
 def test_many_cells_together_are_not_made() -> None:
     keys = {name: range(200) for name in "abc"}
-    assert len(case_of().published()) == 5
+    assert len(case_of().list_published()) == 5
     few = dh.sql.keyed_counts(
         {"a": [1], "b": [2], "c": [3], "count": [5]}, keys=keys
     )  # fmt: skip
-    assert [one.name for one in TablesCase(few, few, DELTA).published()] == NAMES[:3]
+    assert [one.name for one in TablesCase(few, few, DELTA).list_published()] == NAMES[:3]
 
 
 def test_what_is_for_comparison_only_cannot_become_a_release() -> None:
