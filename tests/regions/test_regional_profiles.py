@@ -154,6 +154,27 @@ def test_a_region_is_a_release_of_its_own(release: dh.Release, tmp_path: Path) -
     assert estimate.interval[0] < estimate.value < estimate.interval[1]
 
 
+def test_a_leaf_that_was_moved_is_no_scan_of_its_own() -> None:
+    """What a leaf that is selected states of itself is how its value was made."""
+    tree = [str(leaf) for leaf in range(40)]
+    counts = {name: np.random.default_rng(1).geometric(0.5, 40) for name in tree}
+    data = dh.RegionalProfile.from_counts(counts, regions=tree)
+    release = dh.RegionalProfiles(epsilon="0.2", regions=tree).release(
+        data, random.Random(1).randbytes
+    )
+    mechanism: Any = release.mechanism
+    found = {}
+    for name in tree:
+        own = mechanism.select(release, name)
+        assert own.value == release.value[name]
+        found.setdefault(type(own.mechanism).__name__, []).append(own)
+    assert found["ScannedLeaves"]
+    for own in found["ScannedLeaves"]:
+        assert "moved towards the sums" in str(own.mechanism.description)
+        assert own.redecode().value != own.value
+    assert all(own.redecode().value == own.value for own in found.get("AdaptiveScan", []))
+
+
 @pytest.mark.parametrize("given", [{"other": "Lugano"}, {"unlisted": "drop"}])
 def test_a_region_states_what_was_done_with_other_rows(given: Any) -> None:
     rows = {"label": ["a", "b"], "region": ["Bern", "elsewhere"]}

@@ -235,7 +235,8 @@ class RegionalProfiles(RegionalMeasuring):
         """Return a region as a release of its own: post-processing, at no further cost.
 
         It has a page, bands and properties as other anonymized histograms have. Its guarantee is
-        that of this release, which covers all regions together.
+        that of this release, which covers all regions together. `redecode` of it has its own noisy
+        numbers alone: leaves are moved towards no sum with others.
 
         Parameters
         ----------
@@ -246,7 +247,8 @@ class RegionalProfiles(RegionalMeasuring):
         span = self.regions.span(path)
         noisy = {name: np.concatenate([each[name] for each in scans]) for name in PARTS}
         mechanism: AdaptiveScan | ScannedLeaves
-        if len(scans) == 1 and not self.top_share:
+        alone = len(scans) == 1 and not self.top_share
+        if alone and release.value[path] == self.leaf_scan.decode(scans[0]):
             mechanism = AdaptiveScan(epsilon=self.epsilon, sensitivity=self.sensitivity)
         else:
             mechanism = ScannedLeaves(
