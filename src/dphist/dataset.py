@@ -224,7 +224,7 @@ class Dataset:
     def _bound(self, name: str, asked: int | None) -> int | None:
         """Return a bound; of rows that are one person each, there is none to choose."""
         most = self.description.choose_bound(name, asked)
-        if not self.description.of_rows:
+        if not self.description.has_no_users:
             return most
         if asked not in (None, 1):
             said = f"must be left out: each row of {self.description.path} is one person"

@@ -104,7 +104,7 @@ class Description:
         return {name: self.facts[name] for name in READING if name in self.facts}
 
     @property
-    def of_rows(self) -> bool:
+    def has_no_users(self) -> bool:
         """Whether each row is one person, and no column has users."""
         return EACH_ROW in self.facts
 
@@ -115,7 +115,7 @@ class Description:
 
     def find_bound(self, name: str) -> int | None:
         """Return the largest value of a bound, if the file says or implies one."""
-        most: int | None = self.facts.get(name, 1 if self.of_rows else _DEFAULTS.get(name))
+        most: int | None = self.facts.get(name, 1 if self.has_no_users else _DEFAULTS.get(name))
         return most
 
     def choose_key(self, name: str, asked: "Key | None", called: str = "keys") -> "Key":
@@ -159,7 +159,7 @@ class Description:
         whole_number(asked, called or name, 1)
         if most is not None and asked > most:
             where = f"as {self.path} says" if name in self.facts else f"unless {self.path} has it"
-            if self.of_rows and name in _OF_USERS:
+            if self.has_no_users and name in _OF_USERS:
                 where = f"as each row of {self.path} is one person"
             raise ParameterError(called or name, f"must be at most {most}, {where}, and is {asked}")
         return asked

@@ -31,7 +31,7 @@ def _check(options: argparse.Namespace) -> None:
             check_exists(said.ledger)
     except DphistError as error:
         raise UsageError(str(error)) from None
-    advised = ("ledger",) if said.of_rows else ("unit", "ledger", *BOUNDS)
+    advised = ("ledger",) if said.has_no_users else ("unit", "ledger", *BOUNDS)
     missing = [key for key in advised if key in _WITHOUT.keys() - said.facts]
     if options.json:
         found = {

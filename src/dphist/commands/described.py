@@ -88,7 +88,7 @@ def _fill_in(options: argparse.Namespace) -> None:
     known = {each.name: each for each in options.command.options}
     for name, key in _SAID.items():
         if name in known and known[name].is_present(options):
-            key = EACH_ROW if said.of_rows and key in ("user", "unit") else key
+            key = EACH_ROW if said.has_no_users and key in ("user", "unit") else key
             raise UsageError(_name(name) + f" must be left out: {path} says {key}")
     values = {"file": [Path(each) for each in said.files], "ledger": said.ledger}
     values |= {"user": said.facts.get("user"), "unit": said.facts.get("unit")}
@@ -96,7 +96,7 @@ def _fill_in(options: argparse.Namespace) -> None:
         setattr(options, name, values[name])
     if "file" in known:
         _set_reading(options, said, known)
-    if said.of_rows:
+    if said.has_no_users:
         _set_rows(options, said, known)
     _set_account(options, said, known.get("account"))
     for name in WORDS:
@@ -107,7 +107,7 @@ def _fill_in(options: argparse.Namespace) -> None:
     for name in known.keys() & _BOUNDS.keys():
         _set_bound(options, said, name)
     set_keys(options, said, known)
-    if "user" in known and not said.of_rows:  # rows of users are read
+    if "user" in known and not said.has_no_users:  # rows of users are read
         _set_null_users(options, said)
     for name in getattr(options, "lifted", ()):
         if not known[name].is_present(options):
@@ -173,7 +173,7 @@ def _set_bound(options: argparse.Namespace, said: Description, name: str) -> Non
     reads = hasattr(options, "user")
     if name == "sensitivity" and reads:  # users are bounded, and nothing else
         return
-    if said.of_rows and name in _OF_AMOUNTS and reads and not _has_amounts(options):
+    if said.has_no_users and name in _OF_AMOUNTS and reads and not _has_amounts(options):
         return  # each row is one record
     if key in said.facts:
         options.largest[name] = said.facts[key]

@@ -169,7 +169,7 @@ def plan(
     ]
     return Plan(
         kind=kind,
-        asked={name: _plain(value) for name, value in asked.items()},
+        asked={name: _make_plain(value) for name, value in asked.items()},
         unit=protected,
         columns=tuple(rows[0]),
         rows=tuple(tuple(row.values()) for row in rows),
@@ -194,10 +194,10 @@ def _name_unit(unit: str | PrivacyUnit) -> PrivacyUnit:
     )
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     """Return what was asked for as JSON holds it: exact numbers as text."""
     if isinstance(value, list | tuple | range):
-        return [_plain(each) for each in value]
+        return [_make_plain(each) for each in value]
     if isinstance(value, Fraction):
         return decimal_text(value, 150)
     return value if isinstance(value, int | str) or value is None else str(value)
