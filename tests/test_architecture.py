@@ -18,3 +18,14 @@ def test_what_is_named_is_there() -> None:
     )
     assert len(named) > 20
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_functions_of_walks_are_in_their_files() -> None:
+    """`name` (`file`) is a function, method or class of that file."""
+    text = " ".join((ROOT / "ARCHITECTURE.md").read_text().split())
+    named = re.findall(r"`([A-Za-z_.]+)`,? \(`(src/[\w./]+\.py)`\)", text)
+    assert len(named) > 15
+    for name, path in named:
+        source = (ROOT / path).read_text()
+        for part in name.split("."):
+            assert re.search(rf"(?:def|class) {part}\b", source), (name, path)
