@@ -25,7 +25,7 @@ _COLUMNS = [
     ),
     Column(
         "rank_error",
-        "Rank ±",
+        "Rank error",
         "Error to expect of the number of records of a group below a place, in records (root mean "
         "square), if the group has {total:,}.",
         holds=float,

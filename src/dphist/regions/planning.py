@@ -16,7 +16,7 @@ _COLUMNS = [
     planning.SENSITIVITY,
     Column(
         "leaves_error",
-        "Leaves ±",
+        "Leaves error",
         "Error to expect of the profiles of all leaves together, in records (sorted L1 distance).",
         holds=float,
         chart="Error of all leaves",
@@ -24,7 +24,7 @@ _COLUMNS = [
     planning.RELATIVE_ERROR,
     Column(
         "top_error",
-        "Top level ±",
+        "Top level error",
         "The same of the regions of the top level, in records.",
         holds=float,
     ),

@@ -110,7 +110,7 @@ ASKED = (
         error="range_error",
         said={
             "range_error": (
-                "Range ±",
+                "Range error",
                 "The number of records in a range is about this far off (root mean square over "
                 "all ranges).",
             )
@@ -183,7 +183,7 @@ ASKED = (
         error="rank_error",
         said={
             "rank_error": (
-                "Below a value ±",
+                "Rank error",
                 "In each group, the number of records below a value, such as an age, is about "
                 "this far off (root mean square).",
             )
@@ -250,7 +250,7 @@ ASKED = (
         error="profile_error",
         said={
             "profile_error": (
-                "Histogram ±",
+                "Histogram error",
                 f"The whole histogram is about this far off: {_SORTED}.",
             )
         },
@@ -294,7 +294,7 @@ ASKED = (
         error="leaves_error",
         said={
             "leaves_error": (
-                "All regions ±",
+                "Error of all regions",
                 f"All histograms together are about this far off: in each, {_SORTED}.",
             )
         },
