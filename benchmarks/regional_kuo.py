@@ -8,14 +8,14 @@ the sorted L1 distance in records, which is the earth mover's distance of the au
 the regions of a level: all together, the regions of the first level, leaves. ± is one standard
 error over releases.
 
-The method is written here from the paper, and where that leaves a choice, as the programs of its
-authors choose. Each level gets an equal share of epsilon, and a region is estimated by itself. "Hc"
-adds geometric noise to the numbers of labels with a count of at most 1, 2, … K - 1, and takes the
-nearest non-decreasing numbers in L1. "Hg" adds noise to each count, sorted, and takes the nearest
-ones in L2. From the top down, the sorted counts of a region are matched with those of the regions
-below it; matched counts are averaged, weighed by their variances, and given to the regions below.
-The method is given the true number of labels of each leaf and the bound K: they are public there,
-and dphist knows neither.
+The method is written here after what the authors' programs do; of the text of the paper only the
+beginning was to be had. Each level gets an equal share of epsilon, and a region is estimated by
+itself. "Hc" adds geometric noise to the numbers of labels with a count of at most 1, 2, … K - 1,
+and takes the nearest non-decreasing numbers in L1. "Hg" adds noise to each count, sorted, and takes
+the nearest ones in L2. From the top down, the sorted counts of a region are matched with those of
+the regions below it; matched counts are averaged, weighed by their variances, and given to the
+regions below. The method is given the true number of labels of each leaf and the bound K: they are
+public there, and dphist knows neither.
 """
 
 import argparse
