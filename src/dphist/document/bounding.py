@@ -76,22 +76,25 @@ def cut_in_words(
     >>> found = UsersBySize((1, 2, 3, 4, 5), (4000, 3000, 2000, 1000, 3), law, 2)
     >>> cut_in_words(found, RECORDS)  # doctest: +NORMALIZE_WHITESPACE
     'Counts are about 20 % too low on average (95 % interval 19.5 to 20.5 %), because each user
-    counts for at most 2 records; about 30 % of users have more. Records of one user beyond 5 are
-    not in this, so it may be more.'
+    counts for at most 2 records; about 30 % (29.5 to 30.5 %) of users have more. Records of one
+    user beyond 5 are not in this, so it may be more.'
     """
-    cut = found.share_cut()
+    cut, more = found.share_cut(), found.share_of_users()
     share, interval = format_share(cut)
+    of_users, ends = format_share(more)
+    above = "{ends}" if more.high - more.low > WIDEST else "about {of_users} ({ends})"
     text = (
         f"{lacking[cut.high - cut.low > WIDEST]}, because each {{user}} counts for at most "
-        "{held}; about {above} of {users} have more. {Sizes} of one {user} beyond {last:,} are not "
-        "in this, so it may be more."
+        f"{{held}}; {above} of {{users}} have more. {{Sizes}} of one {{user}} beyond {{last:,}} "
+        "are not in this, so it may be more."
     )
     return sizes.describe(
         text,
         share=share,
         interval=interval,
         held=sizes.in_words(found.bound),
-        above=format_share(found.share_of_users())[0],
+        of_users=of_users,
+        ends=ends,
         last=found.cells[-1],
     )
 

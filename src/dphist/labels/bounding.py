@@ -1,7 +1,6 @@
 """How contributions to labels are bounded, in words: whom data protect, and what counts are of."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -34,7 +33,7 @@ from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import ASSERTED_USER, ONE_ROW
 from dphist.release.fitted_users import Share
 from dphist.release.release import Release
-from dphist.release.users_by_size import UsersBySize
+from dphist.release.users_by_size import WIDEST, UsersBySize
 from dphist.sentence import Sentence, join_sentences, many
 
 
@@ -199,8 +198,8 @@ def bounding_in_numbers(found: UsersBySize, mechanism: ThresholdHistogram) -> Se
     >>> found = mechanism.users({"users": np.array([4000, 3000, 2000, 1000, 3])})
     >>> bounding_in_numbers(found, mechanism)  # doctest: +NORMALIZE_WHITESPACE
     'Counts are about 20 % too low on average (95 % interval 19.5 to 20.5 %), because each user
-    counts for at most 2 labels; about 30 % of users have more. Labels of one user beyond 5 are not
-    in this, so it may be more.'
+    counts for at most 2 labels; about 30 % (29.5 to 30.5 %) of users have more. Labels of one user
+    beyond 5 are not in this, so it may be more.'
     """
     if mechanism.max_count == 1:
         return cut_in_words(found, LABELS)
@@ -218,15 +217,27 @@ def estimate_in_words(found: Share, mechanism: LabelsMechanism) -> Sentence:
     >>> estimate_in_words(Share(0.281, 0.25, 0.31), mechanism)  # doctest: +NORMALIZE_WHITESPACE
     'Counts are about 28.1 % too low on average (an estimate; probably 25 to 31 %), because each
     user counts for at most 10 labels. A single label may lack more.'
+    >>> estimate_in_words(Share(0.9, 0, 1), mechanism)  # doctest: +NORMALIZE_WHITESPACE
+    'Nothing is known of how much too low counts are because each user counts for at most 10 labels:
+    too few users are in the data to tell them from the noise.'
     """
     share, interval = format_share(found)
-    return Sentence(
-        "Counts are about {share} too low on average (an estimate; probably {interval}), because "
-        "each {user} counts for at most {held}. A single {label} may lack more.",
-        share=share,
-        interval=interval,
-        held=many(cast(int, mechanism.max_labels), "label"),
+    held = many(cast(int, mechanism.max_labels), "label")
+    if found.low == 0 and found.high == 1:
+        return Sentence(_TOO_FEW, held=held)
+    text = (
+        f"{_UNSURE if found.high - found.low > WIDEST else _LIKELY}, because each {{user}} counts "
+        "for at most {held}. A single {label} may lack more."
     )
+    return Sentence(text, share=share, interval=interval, held=held)
+
+
+_LIKELY = "Counts are about {share} too low on average (an estimate; probably {interval})"
+_UNSURE = "Counts are too low by {interval} on average (an estimate; too uncertain for one number)"
+_TOO_FEW = (
+    "Nothing is known of how much too low counts are because each {user} counts for at most "
+    "{held}: too few {users} are in the data to tell them from the noise."
+)
 
 
 def bounding_cost(release: Release) -> str:
@@ -251,12 +262,8 @@ def read_users_above(release: Release) -> UsersBySize | None:
     found, mechanism = read_users(release), find_mechanism(release)
     if mechanism.max_count > 1:
         return None
-    auto, cap = release.mechanism, mechanism.max_labels
-    if not isinstance(auto, AutoThreshold) or cap is None:
-        return found
-    cells, law = auto.cells, replace(auto.law, scale=auto.division.users_scale)
-    users = tuple(release.noisy[NAME].tolist())
-    return UsersBySize(cells, users, law, min(cap, cells[-1] - 1))
+    auto = release.mechanism
+    return auto.users(release) if isinstance(auto, AutoThreshold) else found
 
 
 def find_max_labels(release: Release) -> int | None:

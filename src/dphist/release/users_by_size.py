@@ -27,6 +27,7 @@ from dphist.release.interval_estimate import IntervalEstimate
 _SIDE = 0.975  # of each end of an interval, so that both hold with 95 %
 WIDEST = 0.5
 """Share between the ends of an interval, beyond which there is hardly one likely number."""
+_FEWEST = 4  # standard deviations of their noise, below which users are too few to fit laws to
 _STEPS = 200  # ends of intervals are stated in steps of half a percent
 
 
@@ -51,6 +52,12 @@ class UsersBySize:
     def total(self) -> int:
         """The number of users, with the noise of all cells; at least 0."""
         return max(sum(self.noisy), 0)
+
+    @property
+    def may_be_noise(self) -> bool:
+        """Whether noise alone may have made these numbers, so that laws fitted to them are void."""
+        deviation = self.law.standard_deviation * math.sqrt(len(self.cells))
+        return sum(self.noisy) < _FEWEST * deviation
 
     def users_above(self, level: float = _SIDE) -> tuple[int, int]:
         """Return how many users had more than the bound: the number, and its upper bound.

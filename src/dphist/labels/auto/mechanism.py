@@ -1,7 +1,7 @@
 """AutoThreshold: finds privately how many labels of each user to count, then counts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -43,6 +43,7 @@ from dphist.release.fitted_users import Share
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
+from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence
 
 LOOK = Fraction(1, 32)
@@ -171,10 +172,22 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
     def share_cut(self, release: Release) -> Share:
         """Return the share of pairs of a user and a label that a release cut, an estimate.
 
-        Counts are too low by so much on average over pairs, not each of them. Post-processing.
+        Counts are too low by so much on average over pairs, not each of them. Its lower end is at
+        most the one that is proved for any users (`UsersBySize.share_cut`). Where noise alone may
+        have made the numbers of users, nothing is known: the ends are 0 and 1. Post-processing.
         """
         cap = self.chosen(release).max_labels
-        return next(each.share_cut for each in self.tried(release) if each.max_labels == cap)
+        likely = next(each.share_cut for each in self.tried(release) if each.max_labels == cap)
+        users = self.users(release)
+        if users.may_be_noise:
+            return Share(likely.value, 0.0, 1.0)
+        return replace(likely, low=min(likely.low, users.share_cut().low) if likely.low else 0.0)
+
+    def users(self, release: Release) -> UsersBySize:
+        """Return how many users have how many labels, up to `max_labels`, with noise."""
+        law = replace(self.law, scale=self.division.users_scale)
+        cap = min(self.chosen(release).max_labels, self.cells[-1] - 1)
+        return UsersBySize(self.cells, tuple(self._numbers(release)[NAME].tolist()), law, cap)
 
     def chosen(self, release: Release) -> ThresholdHistogram:
         """Return the threshold histogram of the cap that a release took.
