@@ -177,6 +177,16 @@ def test_what_a_found_number_of_labels_says_of_users_above_it() -> None:
     assert 800 < rows.low < 1000 < rows.high < 1200
 
 
+def test_what_bounding_took_names_its_release() -> None:
+    cut, whole = (bound(users_with(1000, 4), most) for most in (1, 4))
+    told = json.loads(dh.difference(cut, whole).to_json())["bounding"]
+    assert [each.split(" ")[0] for each in told] == ["Before:", "After:"]
+    assert "at most 1 label;" in told[0]
+    assert "at most 4 labels" in told[1]
+    assert "release both with one fixed bound" in " ".join(str(dh.difference(cut, whole)).split())
+    assert not json.loads(dh.difference(cut, cut).to_json())["bounding"][0].startswith("Before")
+
+
 @pytest.mark.parametrize("most", [1, 4])
 def test_bounds_before_bounding_share_the_error(most: int) -> None:
     """Half is for the noise of a count, and half for that of the number of users above."""

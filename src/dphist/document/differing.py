@@ -24,7 +24,8 @@ INTERVALS = Sentence(f"{_INTERVALS} It is of bounded counts.")
 INTERVALS_BEFORE_BOUNDING = Sentence(
     f"{_INTERVALS} The two releases bound {{users}} differently, so a change of their counts mixes "
     "what happened with what bounding took, and none is stated. Intervals are of counts before "
-    "bounding, which are larger by at most the number of {users} who had more than was kept."
+    "bounding, which are larger by at most the number of {users} who had more than was kept. For "
+    "changes of bounded counts, whose intervals are narrower, release both with one fixed bound."
 )
 
 

@@ -297,8 +297,12 @@ def _describe(
 
 
 def _list_bounding(differing: Differing) -> list[str]:
-    """Return what is said of bounding, once where both releases say the same."""
-    return list(dict.fromkeys(each for each in differing.bounding if each))
+    """Return what is said of bounding: once where both releases say the same, else of which."""
+    said = differing.bounding
+    if len(said) == len(BOTH) and said[0] != said[1]:
+        named = zip(("Before", "After"), said, strict=True)
+        return [Sentence(f"{name}: {{said}}", said=each) for name, each in named if each]
+    return list(dict.fromkeys(each for each in said if each))
 
 
 def _tell_programs(differing: Differing, numbers: Mapping[str, Any]) -> list[Fact]:
