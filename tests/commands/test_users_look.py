@@ -76,6 +76,22 @@ def test_rows_without_a_user_are_separate_users_of_a_ledger_too(
         assert "separate rows are no users" in capsys.readouterr().err
 
 
+def test_it_is_said_how_many_more_of_both_together_fit(
+    rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the counts alone, three of 0.285 would fit into 0.9."""
+    place = tmp_path / "own.ledger"
+    assert run("ledger", "create", place, "--epsilon", "1.19", "--unit", "user") == 0
+    asked = (BINS[0], rows, *BINS[1:], "--user", "who", "--epsilon", "0.3", "--ledger", place)
+    capsys.readouterr()
+    for key, left in enumerate(("2 more releases like this one fit", "1 more", "no more")):
+        assert run(*asked, "--by", "ana", "--key", key) == 0
+        assert f"From now on, {left}" in capsys.readouterr().out
+    assert run(*asked, "--by", "ana", "--key", 0, "--again") == 0
+    assert "From now on" not in capsys.readouterr().out
+    assert run(*asked, "--by", "ana", "--key", 3) == 3
+
+
 def test_a_command_that_was_interrupted_between_its_looks_goes_on(
     rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

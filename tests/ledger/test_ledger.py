@@ -177,6 +177,25 @@ def test_calibrated_mechanisms_hear_the_largest_target_that_fits(tmp_path: Path)
     assert not ledger.can_afford(make("0.3"))
 
 
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1}, {"rho": "0.1"}, {"epsilon": 1, "delta": "1e-5"}]
+)
+def test_releases_that_are_made_together_fit_as_often_as_is_said(
+    tmp_path: Path, budget: dict[str, Any]
+) -> None:
+    ledger = Ledger.create(tmp_path / "a", **budget, unit="record")
+    both = [dh.LeafCounts(epsilon=each, bins=4) for each in ("0.02", "0.11")]
+    left = ledger.releases_left(both)
+    assert left <= ledger.releases_left(both[1])
+    for number in range(left):
+        assert ledger.plan(both).affordable
+        for place, each in enumerate(both):
+            ledger.reserve(each, by="ana", key=f"{number}, {place}")
+        assert ledger.releases_left(both) == left - number - 1
+    assert not ledger.plan(both).affordable
+    assert ledger.find_room(both).largest is None
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize(
     "guarantee",

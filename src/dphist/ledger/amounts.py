@@ -50,6 +50,12 @@ class Cost:
         epsilon = None if direct is None else direct.epsilon
         return cls(epsilon, find_rho(guarantee), find_delta(guarantee), alone)
 
+    def plus(self, cost: "Cost") -> "Cost":
+        """Return what two entries cost that are made one after the other."""
+        known = self.epsilon is not None and cost.epsilon is not None
+        epsilon = _add(self.epsilon or Fraction(0), cost.epsilon) if known else None
+        return Cost(epsilon, _add(self.rho, cost.rho), _add(self.delta, cost.delta))
+
     def to_content(self) -> dict[str, Any]:
         """Return the cost as exact text, for an entry."""
         return {

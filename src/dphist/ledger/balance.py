@@ -1,7 +1,7 @@
 """What was spent of an account, what is left, and what a list of releases would cost."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -173,6 +173,14 @@ class Held:
         return count_releases(self.price.account, self.budget, self.totals, self.price.cost)
 
 
+def join_held(parts: Sequence[Held]) -> Held:
+    """Return one budget with the price of several releases that are made together."""
+    cost = parts[0].price.cost
+    for part in parts[1:]:
+        cost = cost.plus(part.price.cost)
+    return replace(parts[0], price=replace(parts[0].price, cost=cost))
+
+
 def list_held(
     tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit, by: str | None
 ) -> list[Held]:
@@ -188,12 +196,10 @@ def list_held(
     return found
 
 
-def count_room(held: Sequence[Held]) -> int:
-    """Return how many more releases of one price would be paid, one after the other.
-
-    Of a budget that is renewed, in this month.
-    """
-    return min(each.count() for each in held)
+def count_room(held: Sequence[Held]) -> Room:
+    """Return how many more releases of one price would be paid, one after the other."""
+    first = min(held, key=Held.count)  # whose budget ends them
+    return Room(first.count(), None, first.period)
 
 
 def find_room(held: Sequence[Held], mechanism: Any, data: DataUnit) -> Room:
@@ -206,9 +212,7 @@ def find_room(held: Sequence[Held], mechanism: Any, data: DataUnit) -> Room:
     ]
     known = [each for each in largest if each is not None]
     most = min(known, key=lambda each: each.number) if len(known) == len(largest) else None
-    many = count_room(held)
-    first = next(each for each in held if each.count() == many)  # whose budget ends them
-    return Room(many, most, first.period)
+    return replace(count_room(held), largest=most)
 
 
 def _would_fit(

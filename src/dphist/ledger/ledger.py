@@ -22,6 +22,7 @@ from dphist.ledger.balance import (
     count_room,
     find_balance,
     find_room,
+    join_held,
     list_held,
     plan_releases,
 )
@@ -351,27 +352,39 @@ class Ledger:
 
         Parameters
         ----------
+        mechanism : or a list of those that are released together each time, as a look and what
+            follows from it.
         data : as for `plan`, for their unit alone (default: the unit is that of the account).
         by, account : as for `plan`; with `by`, a cap of theirs holds as well.
         """
-        return count_room(self._list_held(mechanism, by, account, data))
+        return count_room(self._list_held(mechanism, data, by, account)).releases
 
     def find_room(
         self, mechanism: Any, *, by: str | None = None, account: Accounts = None, data: Any = None
     ) -> Room:
         """Return that number, and the largest budget of one more release of this kind.
 
-        The latter is found by trying budgets, to about a percent, which may take a second.
+        The latter is found by trying budgets, to about a percent, which may take a second. It is
+        not found for a list.
         """
-        held = self._list_held(mechanism, by, account, data)
+        held = self._list_held(mechanism, data, by, account)
+        if isinstance(mechanism, list):
+            return count_room(held)
         return find_room(held, mechanism, Deferred.of(data, self.id).protected)
 
     def _list_held(
-        self, mechanism: Any, by: str | None, account: Accounts, data: Any
+        self, mechanism: Any, data: Any, by: str | None, account: Accounts
     ) -> list[Held]:
-        unit = Deferred.of(data, self.id).protected
+        together = mechanism if isinstance(mechanism, list) else [mechanism]
+        each = data if isinstance(data, list) else [data] * len(together)
+        units = [Deferred.of(one, self.id).protected for one in each]
         with self._payments.reading() as tables:
-            return list_held(tables, self._payments.names(tables, account), mechanism, unit, by)
+            names = self._payments.names(tables, account)
+            parts = [
+                list_held(tables, names, one, unit, by)
+                for one, unit in zip(together, units, strict=True)
+            ]
+        return [join_held(of_one) for of_one in zip(*parts, strict=True)]
 
     def plan(
         self,

@@ -83,7 +83,24 @@ def release_both_paid(
         release, charged, also = release_paid(chosen, options, place, second, alone=False)
     except BudgetError as error:  # somebody else was charged meanwhile
         raise BudgetError(f"{error} for the counts; the key {own.key!r} stays charged") from None
+    if charged:
+        also.insert(1, _tell_room(look, mechanism, options, place, data))
     return release.with_users(users), charged, [*said[:1], *also]
+
+
+def _tell_room(
+    look: UsersLook, mechanism: Any, options: argparse.Namespace, place: str, data: Deferred
+) -> str:
+    """Say how many more such pairs of releases fit, whichever bound each of them finds."""
+    protected = [(data.protected.unit, 1), (data.protected.unit, data.records)]
+    with open_ledger(options, place) as ledger:
+        room = ledger.find_room(
+            [look.mechanism, look.price(mechanism)],
+            by=options.by,
+            account=options.account,
+            data=[Deferred(lambda: None, *each) for each in protected],
+        )
+    return f"From now on, {room}."
 
 
 def _plan_new(
