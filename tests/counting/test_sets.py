@@ -161,13 +161,16 @@ def test_a_label_that_nobody_keeps_is_not_seen(monkeypatch: pytest.MonkeyPatch) 
     assert held.counts()["count"].to_pylist() == [1, 1]
 
 
+@pytest.mark.parametrize("part", [1 << 16, 8])
 @pytest.mark.parametrize("turns", [1, 3])
-def test_users_in_turns(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_users_in_turns(turns: int, part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part of a turn is written at a place of its own, and what users drop is closed up."""
     rows = some_rows(12, 200)
     few = kept(table_of(rows), KEYS[0], max_labels=2)
     rank_in_arrays(monkeypatch)
     ways = ways_taken(monkeypatch)
     monkeypatch.setattr(held_pairs, "_turns", lambda _: turns)
+    monkeypatch.setattr("dphist.counting.bounding.user_parts._PART_ROWS", part)
     many = kept(table_of(rows), KEYS[0], max_labels=2)
     assert ways == [True]
     assert as_lists(few) == as_lists(many)

@@ -149,10 +149,11 @@ def count_user_sizes(
     def count_kept(rows: Rows) -> Rows:
         columns = [column.role for column in wanted]
         kept = rows.where("term IS NOT NULL") if null_users == "drop" else rows
-        checked = kept.project(*columns, f"{problem_expression(wanted)} AS problem")
-        if count is None:
-            return count_prevalences(checked.group(["term"], "count(*) AS records", WORST))
-        return count_prevalences(sum_by(checked, "term", "amount"))
+        problem = f"{problem_expression(wanted)} AS problem"
+        if count is None:  # the problem is that of the user: it is looked for once for each
+            users = kept.group(["term"], "count(*) AS records")
+            return count_prevalences(users.project("records", problem))
+        return count_prevalences(sum_by(kept.project(*columns, problem), "term", "amount"))
 
     columns = ["records", "prevalence", "problem"]
     missing = {"term": f"{MISSING_USER} or give them one"}

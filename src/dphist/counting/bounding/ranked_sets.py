@@ -93,26 +93,40 @@ def rank_sets(rows: DuckRows, key: str, most: int, kind: pa.DataType) -> tuple[S
 def _keep_ranked(
     rows: DuckRows, key: str, most: int, total: int, places: "Places"
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Return members, lengths, each at least 1, and places of `Sets`."""
-    seen = 0
+    """Return members, lengths, each at least 1, and places of `Sets`.
+
+    Threads write them where the rows of their part would be, and what users drop is closed up then:
+    joining arrays of all parts would take the memory twice, and a tenth of the time.
+    """
+    members, ranked = np.empty(total, np.int64), np.empty(total, np.int64)
+    lengths, seen, end = [np.zeros(0, np.int64)], 0, 0
 
     def count(pairs: UserRows) -> None:
         nonlocal seen
         seen += len(pairs)
-
-    def keep(own: UserRows) -> tuple[IntArray, IntArray, IntArray]:
-        terms, held, ranked = keep_labels(own, most)
-        return places.find(terms), held[held > 0], ranked
+        if seen > total:
+            raise RuntimeError("there are more rows of users than before")
 
     threads = count_threads(rows)
-    none = np.zeros(0, np.int64)
-    found = [(none, none, none)]
     for parts in read_in_turns(rows, key, total, count):
-        found += parts.each(keep, threads)
+        first = end
+
+        def keep(own: UserRows, before: int, first: int = first) -> tuple[slice, IntArray]:
+            terms, held, places_of_terms = keep_labels(own, most)
+            where = slice(first + before, first + before + len(terms))
+            members[where], ranked[where] = places.find(terms), places_of_terms
+            return where, held[held > 0]
+
+        for where, held in parts.each_from(keep, threads):
+            kept = slice(end, end + where.stop - where.start)
+            members[kept], ranked[kept] = members[where], ranked[where]
+            lengths.append(held)
+            end = kept.stop
     if seen != total:
         raise RuntimeError("rows of users are missing")
-    members, lengths, ranked = map(np.concatenate, zip(*found, strict=True))
-    return members, lengths, ranked
+    for each in (members, ranked):
+        each.resize(end, refcheck=False)  # in place; no part of it is held elsewhere
+    return members, np.concatenate(lengths), ranked
 
 
 class Places:

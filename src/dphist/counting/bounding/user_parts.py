@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
@@ -93,13 +94,24 @@ class UserParts:
 
     def each(self, work: Callable[[UserRows], T], threads: int) -> list[T]:
         """Return what `work` makes of the rows of each part that has any. Parts are used up."""
+        return self.each_from(lambda own, _: work(own), threads)
 
-        def work_on_pieces(own: list[UserRows]) -> T:
+    def each_from(self, work: Callable[[UserRows, int], T], threads: int) -> list[T]:
+        """As `each`, where `work` is told how many rows the parts before its own have."""
+        sizes = [sum(map(len, own)) for own in self._parts]
+        given = [
+            (own, end - size)
+            for own, size, end in zip(self._parts, sizes, accumulate(sizes), strict=True)
+            if own
+        ]
+
+        def work_on_pieces(part: tuple[list[UserRows], int]) -> T:
+            own, before = part
             pieces = own.copy()
             own.clear()
-            return work(UserRows.join(pieces))
+            return work(UserRows.join(pieces), before)
 
-        return in_threads(work_on_pieces, filter(None, self._parts), threads)
+        return in_threads(work_on_pieces, given, threads)
 
 
 def find_places(column: pa.ChunkedArray) -> tuple[WordArray, pa.Array]:
