@@ -1,6 +1,7 @@
 """Edges of a time zone: days of a calendar, changes of clocks, and what is shown and typed."""
 
 import datetime
+import re
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -203,3 +204,11 @@ def test_parts_of_the_users_have_one_zone() -> None:
     cut[1] = dh.BinnedCounts.partial(rows, **given, part=1, tz="Asia/Tokyo")
     with pytest.raises(ParameterError, match="same arguments"):
         dh.BinnedCounts.merge(cut)
+
+
+def test_values_near_a_wrong_stop_name_their_zone() -> None:
+    """Clocks that change make days of an offset end at another hour: those shown are of UTC."""
+    begin, end = "2024-10-26T00:00+02:00", "2024-10-29T00:00+01:00"
+    near = "move stop to 2024-10-28T22:00:00 or 2024-10-29T22:00:00 in UTC"
+    with pytest.raises(ParameterError, match=re.escape(near)):
+        dh.Axis.regular(begin, end, "1d", "t")

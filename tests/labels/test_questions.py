@@ -112,3 +112,20 @@ def test_what_no_counts_or_no_threshold_say(tmp_path: Any) -> None:
     again = dh.Release.load(tmp_path / "r.json").value
     assert again.interval(NAMES[0]) == release.value.interval(NAMES[0])
     assert again.sum(NAMES).low == release.value.sum(NAMES).low
+
+
+def test_one_label_and_several_are_not_mixed_up() -> None:
+    """The letters of a text were four labels that are not shown: from 0 to four thresholds."""
+    table = MECHANISMS["threshold"].release(counted()).value
+    for ask in (table.count, table.interval):
+        with pytest.raises(ParameterError, match="label must be one label; sum and share take sev"):
+            ask(NAMES[:2])
+    for several in ("gene 1", b"gene 1", 7):
+        for asked in (table.sum, lambda labels: table.share(labels, of=1_000)):
+            with pytest.raises(
+                ParameterError, match=r"labels must be several labels, such as \['te"
+            ):
+                asked(several)
+    with pytest.raises(ParameterError, match="label must be one label"):
+        table.sum([NAMES[:2]])
+    assert table.sum(iter(NAMES[:2])) == table.sum(NAMES[:2])

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -145,7 +145,7 @@ class LabelTable(LabelSums):
         (500, (500, 500), (0, 2))
         """
         found = self._counts_by_label()
-        if label in found:
+        if _read_label(label) in found:
             return to_records(found[label], self._step)
         most = self._find_largest_unshown() * float(self._step or 1)
         said = "a label that is not shown has an unknown count"
@@ -175,7 +175,7 @@ class LabelTable(LabelSums):
         UnsupportedError
             If labels were released without counts, or the table was made by hand.
         """
-        return self._bounds([label], check_level(level))
+        return self._bounds([_read_label(label)], check_level(level))
 
     def sum(self, labels: Any, level: float = 0.95, *, of: str | None = None) -> IntervalEstimate:
         """Return the sum of the counts of several labels, or of the values of one label.
@@ -208,7 +208,7 @@ class LabelTable(LabelSums):
         """
         if of is not None:
             return self._estimate(labels, of, level, means=False)
-        asked = list(labels)
+        asked = _read_labels(labels)
         found = self._counts_by_label()
         low, high = self._bounds(asked, check_level(level))
         missing = sum(label not in found for label in asked)
@@ -251,7 +251,7 @@ class LabelTable(LabelSums):
             raise ParameterError(
                 "of", "must be given, a public total: counts of labels not shown are not known"
             )
-        asked = list(labels)
+        asked = _read_labels(labels)
         chosen = set(asked)
         others = [label for label in self._counts_by_label() if label not in chosen]
         part = self.sum(asked, level=(1 + level) / 2)
@@ -355,6 +355,21 @@ class LabelTable(LabelSums):
 
 _WITH_ZONE = re.compile(r"timestamp\[(s|ms|us|ns), tz=(.+)\]")
 _DECIMAL = re.compile(r"decimal128\((\d+), (-?\d+)\)")
+
+
+def _read_label(label: Any) -> Any:
+    """Return a label, checked; several are refused."""
+    if isinstance(label, Hashable):
+        return label
+    raise ParameterError("label", "must be one label", "sum and share take several")
+
+
+def _read_labels(labels: Any) -> list[Any]:
+    """Return several labels as a list, checked; the letters of a text are no labels."""
+    if isinstance(labels, str | bytes) or not isinstance(labels, Iterable):
+        several = "must be several labels, such as ['tea', 'milk']"
+        raise ParameterError("labels", several, "count and interval take one")
+    return [_read_label(label) for label in labels]
 
 
 def _arrow_type(name: str) -> pa.DataType:

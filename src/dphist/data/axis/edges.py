@@ -180,7 +180,7 @@ def regular_edges(
     elif months or step % DAY == 0:
         edges = _calendar_in_zone(first, last, months, step, zone)
     else:
-        edges = _steps(in_zone(first, zone, "start"), in_zone(last, zone, "stop"), step)
+        edges = _steps(in_zone(first, zone, "start"), in_zone(last, zone, "stop"), step, zone)
     check_edges(edges)
     return edges, zone
 
@@ -212,15 +212,20 @@ def _compute_width(start: Any, stop: Any, bins: int, tz: Any) -> Any:
     return found
 
 
-def _steps(first: Moment, last: Moment, step: int) -> AnyArray:
-    """Return edges from one moment to another, `step` microseconds apart."""
+def _steps(first: Moment, last: Moment, step: int, zone: str | None = None) -> AnyArray:
+    """Return edges from one moment to another, `step` microseconds apart.
+
+    Parameters
+    ----------
+    zone : of the clock that shows the moments, for a message; None without one.
+    """
     widths = Fraction(last.instant - first.instant, step)
     near = [first.instant + (int(widths) + more) * step for more in (0, 1)]
     if first.zone is None:
         texts = list(map(moment_text, near))
     else:
         texts = local_texts(np.array(near, "M8[us]"), first.zone)
-    bins = _whole_widths(widths, " or ".join(texts))
+    bins = _whole_widths(widths, " or ".join(texts) + (f" in {zone}" if zone else ""))
     days = first.is_date and last.is_date and step % DAY == 0
     unit = DAY if days else 1
     offsets = np.arange(bins + 1, dtype=np.int64) * (step // unit)
@@ -233,7 +238,7 @@ def _calendar_in_zone(
     """Return edges that are whole days or months apart in local time: days of 23 to 25 hours."""
     ends = [in_zone(first, zone, "start").instant, in_zone(last, zone, "stop").instant]
     local = in_local_time(first, zone), in_local_time(last, zone)
-    steps = calendar_edges(*local, months) if months else _steps(*local, step)
+    steps = calendar_edges(*local, months) if months else _steps(*local, step, zone)
     edges = find_instants(steps[1:-1], zone, ("start", "stop"), are_steps=True)
     # An end with an offset may be one of two instants that clocks show alike.
     return np.concatenate([ends[:1], edges.view(np.int64), ends[1:]]).view("M8[us]")
