@@ -195,6 +195,21 @@ def test_the_share_cut_is_known_where_users_were_counted() -> None:
     assert list(found.values()) == [True, False, None], "the noise leaves the middle open"
 
 
+@pytest.mark.usefixtures("repeatable")
+def test_the_share_cut_is_known_where_a_cap_was_found() -> None:
+    """By its proved interval, not by the estimate; at a cap of 1 there is none."""
+    rows = pd.DataFrame([(who, f"{n}") for who in range(900) for n in range(3)], columns=["u", "l"])
+    for most, expected in ((20, [True, False]), (1, [None, None])):
+        counts = dh.LabelCounts.from_table(
+            rows, label="l", user="u", max_labels=most, keep_sets=True
+        )
+        release = dh.AutoThreshold(epsilon=9, delta="1e-6", max_labels=most).release(counts)
+        assert (
+            list(verdicts(release, "labels", ["share cut < 40 %", "share cut > 40 %"]).values())
+            == expected
+        )
+
+
 def test_the_shop_of_the_example_is_the_table_that_is_shipped() -> None:
     rows = pd.read_parquet(Path(__file__).parents[2] / "data/items_online_retail.parquet")
     items = rows.drop_duplicates().groupby("customer").size().to_numpy()

@@ -116,6 +116,10 @@ def bounding_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
         lines.append(
             Sentence(f"If {{a_user}} has more, only that much is counted{chosen}.", a_user=a_user)
         )
+    if isinstance(mechanism, AutoThreshold):
+        lines.append(
+            Sentence("Of these {labels}, the counts have at most the number that is found.")
+        )
     return join_sentences([*lines, *missing_in_words(data.bounds, unit)])
 
 

@@ -10,7 +10,7 @@ from dphist.document import planning
 from dphist.document.options import HOLDS_LABELS, Needs, OneOf, Option, Table, make_option, whole
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.errors import Argument, ParameterError
-from dphist.labels.bounding import read_users
+from dphist.labels.bounding import read_users, read_users_above
 from dphist.labels.examples import EXAMPLES, ExampleName
 from dphist.labels.mechanism import LEVEL
 from dphist.labels.noise_choice import list_others
@@ -330,8 +330,8 @@ def _options() -> Table:
 
 
 def _share_cut(release: Release, _percent: bool) -> Found | str:
-    users = read_users(release)
-    if users is None:
+    users = read_users(release) or read_users_above(release)
+    if users is None or users.bound < 1:
         return f"{planning.LOOK}; release with users_by_labels, and it is known"
     found = users.share_cut()
     low, high = Fraction(found.low), Fraction(found.high)
