@@ -259,7 +259,7 @@ def _give(seed: bytes, _size: int) -> bytes:
 def test_a_cell_more_is_dealt_to_one_leaf(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mechanism of a selected region: which rank a leaf gets is drawn without the data."""
     monkeypatch.setattr("dphist.regions.measuring._TURNS", turns)
-    mechanism = ScannedLeaves(epsilon=1, sizes=[60, 30, 0, 10])
+    mechanism = ScannedLeaves(epsilon=1, sizes=[60, 30, 0, 10], parents=[3, 1])
     draw = random.Random(1)
     for _ in range(60):
         counts = [draw.randrange(1, 6) for _ in range(draw.randrange(25))]

@@ -154,6 +154,41 @@ def test_a_region_is_a_release_of_its_own(release: dh.Release, tmp_path: Path) -
     assert estimate.interval[0] < estimate.value < estimate.interval[1]
 
 
+def test_a_region_above_several_parents_is_decoded_as_it_was_released(tmp_path: Path) -> None:
+    """Leaves are pooled with those of their own parent, and with no others."""
+    names = [[[f"{a}{b}{c}" for c in range(12)] for b in "xyz"[: 2 + a]] for a in (0, 1)]
+    tree = {f"top {a}": {own[0][:2]: own for own in held} for a, held in enumerate(names)}
+    draw = np.random.default_rng(5)
+    counts = {
+        name: draw.geometric(0.9 if place % 2 else 0.3, 40)
+        for held in names
+        for place, own in enumerate(held)
+        for name in own
+    }
+    data = dh.RegionalProfile.from_counts(counts, regions=tree)
+    mechanism = dh.RegionalProfiles(epsilon="0.3", regions=tree)
+    release = mechanism.release(data, random.Random(2).randbytes)
+    for region, parents in ((None, (12,) * 5), ("top 0", (12, 12)), ("0x", (12,))):
+        own: Any = mechanism.select(release, region)
+        assert own.mechanism.parents == parents
+        assert own.redecode().value == own.value
+        own.save(tmp_path / "own.json")
+        loaded = dh.Release.load(tmp_path / "own.json")
+        assert loaded.mechanism == own.mechanism
+        assert loaded.redecode().value == own.value
+    united = ScannedLeaves(epsilon="0.3", sizes=[40] * 60, parents=[60])
+    assert united.decode(mechanism.select(release, None).noisy) != release.value.all
+
+
+@pytest.mark.parametrize(
+    ("parents", "said"),
+    [([1], "add up"), ([3], "add up"), ([2, 0], "at least 1"), (2, "must be a list")],
+)
+def test_parents_must_have_all_leaves(parents: Any, said: str) -> None:
+    with pytest.raises(dh.ParameterError, match=f"parents.*{said}"):
+        ScannedLeaves(epsilon=1, sizes=[5, 5], parents=parents)
+
+
 def test_a_leaf_that_was_moved_is_no_scan_of_its_own() -> None:
     """What a leaf that is selected states of itself is how its value was made."""
     tree = [str(leaf) for leaf in range(40)]
@@ -188,7 +223,7 @@ def test_a_region_states_what_was_done_with_other_rows(given: Any) -> None:
 
 def test_the_mechanism_of_a_region_deals_labels_to_leaves() -> None:
     public = zipf_profile(3000)
-    mechanism = ScannedLeaves(epsilon=2, sizes=[900, 100])
+    mechanism = ScannedLeaves(epsilon=2, sizes=[900, 100], parents=[2])
     release = mechanism.release(public)
     assert public.distance(release.value) < 0.1 * public.total
     assert mechanism.guarantee == dh.RegionalProfiles(epsilon=2, regions=["a", "b"]).guarantee

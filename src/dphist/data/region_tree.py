@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -169,6 +170,15 @@ class RegionTree:
     def span(self, path: RegionPath) -> range:
         """Return the places of the leaves of a region, or of the empty path: all."""
         return self._spans[path]
+
+    def count_siblings(self, path: RegionPath) -> tuple[int, ...]:
+        """Return how many leaves of a region lie right in each region above leaves, in order.
+
+        >>> RegionTree({"North": ["Bern", "Basel"], "South": ["Lugano"]}).count_siblings(())
+        (2, 1)
+        """
+        own = self.span(path)
+        return tuple(Counter(leaf[:-1] for leaf in self.leaves[own.start : own.stop]).values())
 
     def to_content(self) -> list[list[str]]:
         """Return the paths of leaves as lists, for saving; the constructor takes them."""

@@ -23,7 +23,7 @@ from dphist.noise.repeatable import repeatable_source
 from dphist.parameters import Exact, exact_number, privacy_parameter, whole_number
 from dphist.regions.histograms import RegionalHistograms, unite
 from dphist.regions.measuring import PARTS, RegionalMeasuring
-from dphist.regions.pooling import pool_leaves
+from dphist.regions.pooling import pool_regions
 from dphist.regions.scans import Scans, bound_leaves, not_of_a_release, split_scans
 from dphist.regions.selected import ScannedLeaves
 from dphist.regions.top import move_leaves
@@ -176,10 +176,8 @@ class RegionalProfiles(RegionalMeasuring):
         scans, top = self._split(noisy)
         scan = self.leaf_scan
         apart = [scan.decode(each) for each in scans]
-        leaves: list[AnonymizedHistogram] = []
-        for place in self._list_parents():
-            span, held = slice(place.start, place.stop), float(self.cell_epsilon)
-            leaves += pool_leaves(apart[span], scans[span], held)
+        parents = self.regions.count_siblings(())
+        leaves = pool_regions(apart, scans, parents, float(self.cell_epsilon))
         if top is not None:
             leaves = move_leaves(leaves, self.top_scan.decode(top))
         return RegionalHistograms(self.regions, leaves)
@@ -235,8 +233,9 @@ class RegionalProfiles(RegionalMeasuring):
         """Return a region as a release of its own: post-processing, at no further cost.
 
         It has a page, bands and properties as other anonymized histograms have. Its guarantee is
-        that of this release, which covers all regions together. `redecode` of it has its own noisy
-        numbers alone: leaves are moved towards no sum with others.
+        that of this release, which covers all regions together. `redecode` of it decodes its own
+        noisy numbers alone. It returns what was released, except of a leaf that was moved towards
+        sums with others, and of all regions if the top has a share.
 
         Parameters
         ----------
@@ -256,6 +255,7 @@ class RegionalProfiles(RegionalMeasuring):
                 sensitivity=self.sensitivity,
                 top_share=self.top_share,
                 sizes=[leaf.total for leaf in release.value.leaves[span.start : span.stop]],
+                parents=self.regions.count_siblings(path),
             )
         return Release(
             release.value[path],
@@ -325,12 +325,6 @@ class RegionalProfiles(RegionalMeasuring):
         data = RegionalProfile(self.regions, pairs, self.sensitivity)
         leaves: Sequence[AnonymizedHistogram] = self.release(data, source).value.leaves
         return leaves
-
-    def _list_parents(self) -> list[range]:
-        """Return the places of the leaves of each region that is right above leaves."""
-        above = self.regions.depth - 2
-        paths: Sequence[RegionPath] = self.regions.level(above) if above >= 0 else [()]
-        return [self.regions.span(path) for path in paths]
 
     def _find_scans(self, release: Release, region: Any) -> tuple[RegionPath, Scans]:
         """Return the path of a region, empty for all of them, and the scans of its leaves."""

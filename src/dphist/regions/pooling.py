@@ -32,6 +32,22 @@ _FEW = 0.25
 _BEYOND = 8  # times the decoded rows of a leaf, up to which noisy numbers of rows are added up
 
 
+def pool_regions(
+    leaves: Sequence[AnonymizedHistogram], scans: Scans, parents: Sequence[int], epsilon: float
+) -> list[AnonymizedHistogram]:
+    """Return the leaves of all regions, those of each parent moved as by `pool_leaves`.
+
+    Parameters
+    ----------
+    parents : the number of leaves of each region right above leaves, in the order of the tree.
+    """
+    found: list[AnonymizedHistogram] = []
+    for many in parents:
+        own = slice(len(found), len(found) + many)
+        found += pool_leaves(leaves[own], scans[own], epsilon)
+    return found
+
+
 def pool_leaves(
     leaves: Sequence[AnonymizedHistogram], scans: Scans, epsilon: float
 ) -> list[AnonymizedHistogram]:

@@ -22,7 +22,7 @@ from dphist.noise import Source
 from dphist.parameters import Exact, exact_number, whole_number
 from dphist.regions.histograms import unite
 from dphist.regions.measuring import ScannedLeavesMeasuring
-from dphist.regions.pooling import pool_leaves
+from dphist.regions.pooling import pool_regions
 from dphist.regions.scans import bound_leaves, split_scans
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.mechanisms import savable
@@ -39,6 +39,8 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
     ----------
     epsilon, sensitivity, top_share : as of `RegionalProfiles`.
     sizes : the released number of records of each leaf of the region.
+    parents : the public number of leaves of each region right above leaves. Leaves are pooled with
+        those of the same one.
 
     Guarantee
     ---------
@@ -53,9 +55,16 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
         "Share of epsilon that all regions together are measured with; leaves get the rest."
     )
     sizes: tuple[int, ...] = parameter("The released number of records of each leaf of the region.")
+    parents: tuple[int, ...] = parameter("The number of leaves of each region right above leaves.")
 
     def __init__(
-        self, *, epsilon: Exact, sizes: Sequence[int], sensitivity: int = 1, top_share: Exact = 0
+        self,
+        *,
+        epsilon: Exact,
+        sizes: Sequence[int],
+        parents: Sequence[int],
+        sensitivity: int = 1,
+        top_share: Exact = 0,
     ) -> None:
         self._hold_shared(epsilon, sensitivity)
         share = exact_number(top_share, "top_share")
@@ -64,7 +73,12 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
         if not isinstance(sizes, list | tuple) or not sizes:
             raise ParameterError("sizes", "must be a list of the sizes of one leaf or more")
         held = tuple(whole_number(size, "sizes", 0) for size in sizes)
-        self._hold(top_share=share, sizes=held)
+        if not isinstance(parents, list | tuple):
+            raise ParameterError("parents", "must be a list of numbers of leaves")
+        own = tuple(whole_number(many, "parents", 1) for many in parents)
+        if sum(own) != len(held):
+            raise ParameterError("parents", "must add up to the number of leaves")
+        self._hold(top_share=share, sizes=held, parents=own)
         for rate in self._rates:
             check_cell_epsilon(rate, 1)
 
@@ -74,13 +88,10 @@ class ScannedLeaves(ScannedLeavesMeasuring, AnonymizedMechanism):
         return Drawn(self.decode(noisy), max(total, 0), noisy)
 
     def decode(self, noisy: Mapping[str, IntArray]) -> AnonymizedHistogram:
-        """Return the union of the leaves inferred from their noisy counts; post-processing.
-
-        Leaves are pooled as if the region were right above them.
-        """
+        """Return the union of the leaves inferred from their noisy counts; post-processing."""
         scan, scans = AdaptiveScan(epsilon=self.cell_epsilon), split_scans(noisy, len(self.sizes))
         leaves = [scan.decode(each) for each in scans]
-        return unite(pool_leaves(leaves, scans, float(self.cell_epsilon)))
+        return unite(pool_regions(leaves, scans, self.parents, float(self.cell_epsilon)))
 
     def draws_on(self, public: Diagram) -> int:
         """Return about how many draws of noise a release of such a profile takes."""

@@ -96,7 +96,7 @@ CASES: dict[str, tuple[Make, object]] = {
         lambda **k: dh.RegionalProfiles(regions=REGIONS, top_share="0.2", sensitivity=2, **k),
         BY_REGION,
     ),
-    "ScannedLeaves": (lambda **k: ScannedLeaves(sizes=[900, 100], **k), PROFILE),
+    "ScannedLeaves": (lambda **k: ScannedLeaves(sizes=[900, 100], parents=[1, 1], **k), PROFILE),
     "AdaptiveTree": (lambda **k: dh.AdaptiveTree(bins=12, **k), GRID.ravel()),
     "AdaptiveTree, two axes": (lambda **k: dh.AdaptiveTree(bins=(3, 4), **k), GRID),
     "AdaptiveTree, rho": (
