@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dphist.counting import LARGEST, redact_errors
@@ -94,6 +95,8 @@ class Partial:
                 raise unfit
             if any(each.type != pa.int64() or each.null_count for each in numbers):
                 raise unfit
+            if head["kind"] == "leaves" and not _are_terms(first, numbers[0]):
+                raise unfit
             if _FIRST[head["kind"]][named] not in (None, first.type) or first.null_count:
                 raise unfit
             # Without what other programs note of columns, such as that no value is missing.
@@ -156,6 +159,12 @@ _COLUMNS = {
 """The roles of the columns that each kind names; those of bins and cells are also in the axes and
 keys."""
 
+
+_OF_LEAVES = {
+    *("format", "rule", "kind", "part", "parts", "user_type", "columns", "unit", "null_users"),
+    *("regions", "other", "unlisted", "max_records", "label_type"),
+}
+"""What the head of a part of leaves has, and nothing else."""
 
 _SUMMED = ("labels", "cells")
 """Kinds with sums: of labels beside the counts, of cells in their numbers, each with its values."""
@@ -224,13 +233,21 @@ def _are_cell_bounds(head: Mapping[str, Any]) -> bool:
     )
 
 
+def _are_terms(terms: pa.ChunkedArray, counts: pa.ChunkedArray) -> bool:
+    """Whether each term is there once, with one record or more."""
+    return not len(terms) or bool(
+        pc.min(counts).as_py() >= 1 and pc.count_distinct(terms).as_py() == len(terms)
+    )
+
+
 def _are_leaf_bounds(head: Mapping[str, Any]) -> bool:
     try:
         tree, other = RegionTree(head["regions"]), head["other"]
     except ParameterError:  # shows names
         raise no_part() from None
     return (
-        _is_bound(head["max_records"])
+        head.keys() == _OF_LEAVES
+        and _is_bound(head["max_records"])
         and tree.to_content() == head["regions"]
         and head["label_type"] in USER_TYPES
         and head["unlisted"] in ("error", "drop")
