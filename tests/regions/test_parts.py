@@ -12,7 +12,7 @@ from dphist.counting.binning import leaf_sizes
 from dphist.data.partial import Partial
 from dphist.errors import ColumnError, DataError, ParameterError
 from tests.support.counting.contribution_engines import ENGINES, Engine
-from tests.support.data.partial import refusal
+from tests.support.data.partial import part_in_python, refusal
 
 TREE = {"north": ["x", "y"], "south": ["z"], "abroad": ["else"]}
 PARTS = 3
@@ -138,6 +138,28 @@ def test_rows_of_other_regions_and_of_other_parts_are_refused() -> None:
         part(rows(), 0, other="nowhere")
 
 
+@every_engine
+def test_rows_that_are_left_out_are_not_looked_at(engine: Engine, tmp_path: Path) -> None:
+    """Those without a user, and of other parts: their regions refuse no table, in any engine."""
+    table = pa.table(
+        {"home": ["a", "b", "c"], "place": ["x", "zz", "y"], "who": ["p1", None, "p2"]}
+    )
+    frame = engine.make(table, tmp_path)
+    given = {"other": None, "null_users": "drop"}
+    assert [leaf.total for leaf in whole(frame, **given).leaves] == [1, 1, 0, 0]
+    refused = "column 'place' has rows of regions that are no leaf"
+    for treatment in ("separate", "refuse"):
+        said = refusal(lambda: whole(frame, other=None, null_users=treatment))  # noqa: B023
+        assert said.startswith(refused if treatment == "separate" else "column 'who' has rows")
+    other = table.set_column(2, "who", pa.array(["p1", "p2", "p3"]))
+    own = part_in_python("p2", PARTS)
+    frame = engine.make(other, tmp_path)
+    for number in range(PARTS):
+        said = refusal(lambda: part(frame, number, other=None))  # noqa: B023
+        assert said.startswith(refused if number == own else "")
+        assert bool(said) == (number == own)
+
+
 def test_terms_of_no_leaf_are_refused_without_a_value() -> None:
     head = cut(rows())[0].head
     for term in (b"secret", b"", b"1000000005a", b"1000000000a", b"+000000001a", b" 100000001a"):
@@ -148,6 +170,29 @@ def test_terms_of_no_leaf_are_refused_without_a_value() -> None:
     kept = pa.table({"term": pa.array([b"1000000002a"], pa.large_binary()), "count": [2]})
     merged = dh.RegionalProfile.merge([Partial({**head, "part": k}, kept) for k in range(PARTS)])
     assert [leaf.sorted_counts().tolist() for leaf in merged.leaves] == [[], [6], [], []]
+
+
+def test_tables_that_no_part_has_are_refused(tmp_path: Path) -> None:
+    """A term that is there twice, or without records, and a head that says something else."""
+    parts = cut(rows())
+    head, table = parts[0].head, parts[0].table
+    more = {"term": pa.array([b"1000000001secret"], pa.large_binary())}
+    wrong = [
+        Partial(head, pa.concat_tables([table, table.slice(0, 1)])),
+        Partial(head, pa.concat_tables([table, pa.table({**more, "count": [0]})])),
+        Partial(head, pa.concat_tables([table, pa.table({**more, "count": [-1]})])),
+        Partial({**head, "secret": "secret"}, table),
+        Partial({name: said for name, said in head.items() if name != "label_type"}, table),
+    ]
+    for each in wrong:
+        each.save(tmp_path / "0.parquet")
+        for given in (each, each.to_arrow(), tmp_path / "0.parquet"):
+            said = refusal(lambda: dh.RegionalProfile.merge([given, *parts[1:]]))  # noqa: B023
+            assert said.startswith("the part is no table that Partial.to_arrow")
+    empty = dh.RegionalProfile.merge(
+        Partial({**each.head}, each.table.slice(0, 0)) for each in parts
+    )
+    assert sum(leaf.total for leaf in empty.leaves) == 0
 
 
 def test_heads_that_state_no_regions_are_refused_without_a_name() -> None:

@@ -180,7 +180,8 @@ class RegionalProfile(Secret):
         ColumnError, DataError, InputFileError, ParameterError
             As for `Profile.from_table`. DataError also if a row has a region that is no leaf, or
             none, without `other` and ``unlisted="drop"``: a yes or no about the data, which no
-            guarantee covers. Where a program acts on it, give one of the two.
+            guarantee covers. Where a program acts on it, give one of the two. Rows without a user
+            that `null_users` leaves out are not looked at.
 
         >>> import pandas as pd
         >>> rows = pd.DataFrame({"home": [1, 1, 1, 2], "city": ["Bern", "Bern", "Lugano", "Bern"]})
@@ -253,8 +254,9 @@ class RegionalProfile(Secret):
         Raises
         ------
         ParameterError, ColumnError, DataError, InputFileError
-            As for `from_table`, of all rows that this part reads; also if `part` is not below
-            `parts`, or if `others` is "refuse" and a user belongs to another part. ColumnError also
+            As for `from_table`, of rows of this part: those of other users are not looked at; also
+            if `part` is not below `parts`, or if `others` is "refuse" and a user belongs to another
+            part. ColumnError also
             if labels are not text, integers, bytes or UUIDs, whose bytes are those of every engine.
 
         >>> import pandas as pd

@@ -3,7 +3,8 @@
 A label in two leaves is two: what is counted is the pair of a row's leaf and its label, written as
 bytes. So the pair, and which rows of a user are kept, are functions of the user's own rows and of
 the tree alone. A row whose region is no leaf goes to the leaf that takes all others, or is left out
-before users are bounded, or the table is refused after all rows were read.
+before users are bounded, or the table is refused after all rows were read. Rows that are left out,
+as they have no user or one of another part, are not looked at: no engine refuses them.
 """
 
 from collections.abc import Callable, Sequence
@@ -82,6 +83,11 @@ class Leaves:
     names: tuple[str, ...]
     other: int | None = None
     drop: bool = False
+
+    @property
+    def refuse(self) -> bool:
+        """Whether rows of other regions are refused."""
+        return self.other is None and not self.drop
 
 
 def count_in_leaves(
@@ -218,23 +224,20 @@ def _evaluate(
         search = _make_search(leaves, place, source)
         check_users(source, cut)
         _check_labels(source, cut)
-        unlisted: list[str] = []
         run: Run = source.run
         if isinstance(source, SparkSource):
             rows = _rows_in_spark(source, leaves, others)
         else:
             connection = open_private_connection(stack, large=True)
-            batches = _with_places(source.batches(), search, leaves, others, unlisted)
+            batches = _with_places(source.batches(), search, leaves, others)
             rows = source.wall(lambda: stream_rows(connection, batches, source.wall))
 
             def run(call: Callable[[], Any]) -> Any:
                 return interruptible(connection, lambda: source.run(call))
 
-        checked = [*_check_places(source, place, leaves), *others]
+        checked = [place, *others] if leaves.refuse else others
         bounds = Bounds(None, LARGEST, null_users, cut=cut)
         found, worst = run(lambda: fetch(_count_labels(rows, checked, max_records, bounds, key)))
-        if unlisted:
-            raise DataError(f"column {region!r} " + _UNLISTED)
     missing = {**MISSING_USERS, "place": _UNLISTED}
     raise_problem(worst, checked, source.wall.problem, from_text=source.from_text, missing=missing)
     return found, source
@@ -308,9 +311,11 @@ def _with_places(
     search: ListedSearch,
     leaves: Leaves,
     others: Sequence[Wanted],
-    unlisted: list[str],
 ) -> Batches:
-    """Yield batches whose terms are of leaf and label; note in `unlisted` where a row has none."""
+    """Yield batches whose terms are of leaf and label.
+
+    Rows without a leaf are left out, or have no `place` where they are refused.
+    """
     roles = [column.role for column in others]
     at = roles.index("term") + 1
     for batch in batches:
@@ -318,12 +323,14 @@ def _with_places(
         if leaves.other is not None:
             places = np.where(places == 0, leaves.other + 1, places)
         inside = places > 0
-        if not inside.all() and not leaves.drop:
-            unlisted.append("a row")
         columns = list(batch.columns)
         columns[at] = _write_terms(np.maximum(places, 1), columns[at])
-        found = pa.RecordBatch.from_arrays(columns[1:], names=roles)
-        yield found if inside.all() else found.filter(pa.array(inside))
+        if leaves.refuse:
+            columns[0] = pa.array(places, mask=~inside)
+            yield pa.RecordBatch.from_arrays(columns, names=["place", *roles])
+        else:
+            found = pa.RecordBatch.from_arrays(columns[1:], names=roles)
+            yield found if inside.all() else found.filter(pa.array(inside))
 
 
 def _write_terms(places: IntArray, labels: pa.Array) -> pa.Array:
@@ -336,12 +343,6 @@ def _write_terms(places: IntArray, labels: pa.Array) -> pa.Array:
         exact = exact.cast(pa.large_string())
     empty = pa.scalar(b"", pa.large_binary())
     return pc.binary_join_element_wise(digits, exact.cast(pa.large_binary()), empty)
-
-
-def _check_places(source: Source, place: Wanted, leaves: Leaves) -> list[Wanted]:
-    """Return the column of places if the engine finds rows without one."""
-    found = isinstance(source, SparkSource) and not leaves.drop and leaves.other is None
-    return [place] if found else []
 
 
 def _rows_in_spark(source: SparkSource, leaves: Leaves, others: Sequence[Wanted]) -> Rows:
