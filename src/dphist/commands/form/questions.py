@@ -294,8 +294,9 @@ ASKED = (
         error="leaves_error",
         said={
             "leaves_error": (
-                "Error of all regions",
-                f"All histograms together are about this far off: in each, {_SORTED}.",
+                "Error of leaves",
+                "Leaves are the regions that no other lies in. Their histograms together are "
+                f"about this far off: in each, {_SORTED}.",
             )
         },
         error_of="the set of all histograms",
