@@ -124,6 +124,20 @@ def test_leaves_of_regions_are_the_values_of_the_column(run, capsys) -> None:
         assert said in capsys.readouterr().err
 
 
+def test_the_file_of_regions_is_read_once(run, monkeypatch) -> None:
+    """A second reading could find another tree, or nothing where the file is a pipe."""
+    Path("towns.txt").write_text("A,all\nB,all\n")
+    read, files = dh.RegionTree.read, []
+
+    def note(path, column=None):
+        files.append(path)
+        return read(path, column)
+
+    monkeypatch.setattr(dh.RegionTree, "read", note)
+    assert run("anonymize --label code --region town --regions towns.txt --epsilon 1") == 0
+    assert files == ["towns.txt"]
+
+
 def test_plans_take_listed_values(run, capsys) -> None:
     assert run("plan tables --axis town --axis n=size:9 --tables town,n --epsilon 1") == 0
     assert run("plan labels --known-labels code --max-labels 1 --epsilon 1") == 0

@@ -35,7 +35,7 @@ def _anonymize(options: argparse.Namespace) -> None:
     if options.label is not None:
         check_protected(options)
     check_found(options)
-    tree = None if options.region is None else RegionTree.read(options.regions, options.region)
+    tree = None if options.region is None else _read_tree(options)
     look, budget = make_users_look(options, partial(_read_bounded, options, tree))
     parameters = {**budget, "sensitivity": get_sensitivity(options, look)}
     kind, mechanism, bounds = _choose_mechanism(options, tree, parameters)
@@ -50,6 +50,13 @@ def _anonymize(options: argparse.Namespace) -> None:
     )
     read = partial(_read, options, tree)
     release_or_quote(kind, mechanism, options, data, read, records=records, look=look)
+
+
+def _read_tree(options: argparse.Namespace) -> RegionTree:
+    """Return the tree of regions; a description that lists leaves has read the file before."""
+    if isinstance(options.regions, RegionTree):
+        return options.regions
+    return RegionTree.read(options.regions, options.region)
 
 
 def _choose_mechanism(

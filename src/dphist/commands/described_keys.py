@@ -33,8 +33,8 @@ def set_keys(options: argparse.Namespace, said: Description, known: Mapping[str,
     if _LABELS in known and getattr(options, _LABELS) is not None:
         _set_labels(options, said)
     if "regions" in known and options.region in said.keys and options.regions is not None:
-        leaves = RegionTree.read(options.regions, options.region).leaf_names
-        said.check_leaves(options.region, leaves)
+        options.regions = RegionTree.read(options.regions, options.region)  # the file is read once
+        said.check_leaves(options.region, options.regions.leaf_names)
     if "column" in known and "edges" in known:
         _set_bins(options, said)
     elif "column" in known and options.column is not None:
