@@ -259,6 +259,28 @@ def _command(asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
     return [*typed, *planning.make_unit_option(unit)]
 
 
+_LISTED_OPTIONS = OneOf(
+    [
+        Option(
+            "known_labels",
+            "plan for a public list of labels, all of which are released: "
+            f"{HOLDS_LABELS}; --delta may then be 0",
+            "FILE",
+            parameter="labels",
+            lists=True,
+        ),
+        Option(
+            "known_labels_count",
+            "the same, for a list of N labels: the error depends only on their number",
+            "N",
+            whole,
+            least=1,
+            parameter="labels",
+        ),
+    ]
+)
+
+
 def _options() -> Table:
     return [
         planning.make_compared_option(ThresholdHistogram, "max_labels", " (default: 1,3,10,30)"),
@@ -280,26 +302,7 @@ def _options() -> Table:
             + "; ".join(f"{name}, {example.title}" for name, example in EXAMPLES.items()),
             choices=tuple(EXAMPLES),
         ),
-        OneOf(
-            [
-                Option(
-                    "known_labels",
-                    "plan for a public list of labels, all of which are released: "
-                    f"{HOLDS_LABELS}; --delta may then be 0",
-                    "FILE",
-                    parameter="labels",
-                    lists=True,
-                ),
-                Option(
-                    "known_labels_count",
-                    "the same, for a list of N labels: the error depends only on their number",
-                    "N",
-                    whole,
-                    least=1,
-                    parameter="labels",
-                ),
-            ]
-        ),
+        _LISTED_OPTIONS,
         make_option(ThresholdHistogram, "other"),
         make_option(
             ThresholdHistogram,
