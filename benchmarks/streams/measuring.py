@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.streams.published import FloatArray, Variance
 from dphist import ContinualHistogram
-from dphist.streams.counters.counter import Counter
+from dphist.streams.counters.noise_table import Counter
 from dphist.streams.counters.spectrum import responses
 from dphist.streams.counters.toeplitz import ToeplitzCounter
 from dphist.streams.mechanism import ContinualMechanism

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from dphist.errors import ParameterError
 from dphist.labels.threshold.law import delta_of_one, truncated_delta, truncated_limit
-from dphist.noise import truncated
+from dphist.noise import geometric
 from dphist.noise.finite import FiniteLaw, finite_noise
+from dphist.noise.geometric import truncated_geometric
 from dphist.noise.optimal import compute_excess, optimal_law, upper_factor
-from dphist.noise.truncated import truncated_geometric
 from tests.support.goodness import LEVEL, chi_square_p
 
 # Truncated noise: the sampler.
@@ -34,7 +34,7 @@ def test_what_is_drawn_beyond_the_limit_is_drawn_again_in_its_place(
         assert len(values) == size
         return values
 
-    monkeypatch.setattr(truncated, "two_sided_geometric", handed_out)
+    monkeypatch.setattr(geometric, "two_sided_geometric", handed_out)
     assert truncated_geometric(1, 3, 4).tolist() == [3, -3, 0, 2]
 
 
@@ -45,7 +45,7 @@ def test_all_that_can_be_drawn_adds_up_to_the_conditional_law(
     law = {x: Fraction(1, 2) ** abs(x) / Fraction(5, 2) for x in range(-2, 3)}
     sequence: Iterator[int]
     monkeypatch.setattr(
-        truncated, "two_sided_geometric", lambda *_: np.array([next(sequence)], np.int64)
+        geometric, "two_sided_geometric", lambda *_: np.array([next(sequence)], np.int64)
     )
     found: dict[int, Fraction] = {}
     for drawn in range(1, 7):
@@ -76,7 +76,7 @@ def test_samples_fit_the_law_and_clipped_ones_do_not(epsilon: str, limit: int) -
     tail = truncated_tail(float(epsilon), limit)
     samples = truncated_geometric(epsilon, limit, 100_000, random.Random(1).randbytes)
     assert chi_square_p(samples, tail) > LEVEL
-    whole = truncated.two_sided_geometric(epsilon, 100_000, random.Random(1).randbytes)
+    whole = geometric.two_sided_geometric(epsilon, 100_000, random.Random(1).randbytes)
     assert chi_square_p(np.clip(whole, -limit, limit), tail) < LEVEL
 
 

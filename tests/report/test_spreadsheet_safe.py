@@ -10,7 +10,7 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.document.csv_field import MARK, safe_field
+from dphist.document.csv_rows import MARK, safe_field
 from tests.support.report.spreadsheets import OTHERS, PARTS, WORDS
 
 

@@ -16,10 +16,8 @@ from scipy.stats import norm
 from dphist.streams.counters import noise_table as module
 from dphist.streams.counters.autoregressive import AutoregressiveCounter, autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, blocks
-from dphist.streams.counters.counter import Counter
-from dphist.streams.counters.noise_table import NoiseTable
+from dphist.streams.counters.noise_table import Counter, NoiseTable, Times
 from dphist.streams.counters.spectrum import responses
-from dphist.streams.counters.times import Times
 from dphist.streams.counters.toeplitz import ToeplitzCounter, toeplitz_counter
 from tests.support.goodness import LEVEL
 

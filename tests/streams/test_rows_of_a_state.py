@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dphist.streams.counters.times import Times
+from dphist.streams.counters.noise_table import Times
 from dphist.streams.mechanism import ContinualMechanism
 from dphist.streams.state.state import StreamState
 from dphist.streams.store.store import _ROWS_AT_ONCE

@@ -13,7 +13,7 @@ import pytest
 
 import dphist as dh
 from dphist.document.blocks import Figures, File
-from dphist.document.csv_field import MARK
+from dphist.document.csv_rows import MARK
 from dphist.document.unit_words import describe_counted_records
 from dphist.render.html import link_to
 from dphist.report import report_html

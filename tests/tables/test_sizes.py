@@ -15,7 +15,7 @@ import pytest
 import dphist as dh
 from dphist.cli import main
 from dphist.document import csv_rows
-from dphist.document.csv_field import csv_field, safe_field
+from dphist.document.csv_rows import csv_field, safe_field
 from dphist.noise import rounded_gaussian
 from dphist.report import report_html, summary_text, table_csv
 from dphist.tables import drawing, keys

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.document.csv_field import csv_field, safe_field
+from dphist.document.csv_rows import csv_field, safe_field
 from dphist.ledger.entries import Entry
 from dphist.release.tabular import pandas_frame, polars_frame
 
@@ -130,7 +130,7 @@ def to_csv(entries: Sequence[Entry], *, spreadsheet_safe: bool = False) -> str:
 
     Parameters
     ----------
-    spreadsheet_safe : write text as `dphist.document.csv_field.safe_field` does.
+    spreadsheet_safe : write text as `dphist.document.csv_rows.safe_field` does.
     """
     table = EntryTable(list(entries)).to_arrow()
     write = safe_field if spreadsheet_safe else csv_field

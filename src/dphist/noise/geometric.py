@@ -1,9 +1,10 @@
-"""Exact two-sided geometric noise, for the pure-epsilon mechanisms."""
+"""Exact two-sided geometric noise, without a limit and within one."""
 
 import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from dphist.errors import ParameterError
 from dphist.noise.enclosures import Enclosure, ceil_shift, exp_negative
 from dphist.noise.inversion import MORE_BYTES, Source, sample_shape
 from dphist.noise.strips import WORDS, Cell, Strips, Undecided, largest_scale, samples
-from dphist.parameters import Exact, positive_number
+from dphist.parameters import Exact, positive_number, whole_number
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
 """Below this epsilon the noise could exceed int64."""
@@ -25,6 +26,7 @@ _DOUBT = 8  # a larger difference of height and curve, in units of `height_bits`
 _HEIGHT_BITS = 32  # drawn at first
 _CURVE_BITS = 30  # of the largest height of the curve
 _ENCLOSED_BITS = 96
+_LARGEST_LIMIT = 2**62
 
 
 def two_sided_geometric(
@@ -224,3 +226,41 @@ def _tail(epsilon: Fraction, shift: int, last: int, s: int, bits: int) -> Enclos
         (power[0] << work) // (one - alpha[0] << shift) >> guard,
         ceil_shift(-(-(power[1] << work) // (one - alpha[1] << shift)), guard),
     )
+
+
+def truncated_geometric(
+    epsilon: Exact, limit: int, size: int | tuple[int, ...], source: Source | None = None
+) -> IntArray:
+    """Draw independent two-sided geometric noise that is given to be within a limit, exactly.
+
+    Pr[X = x] is proportional to exp(-epsilon abs(x)) for the whole numbers from -limit to limit,
+    and 0 for all others. What is drawn beyond the limit is drawn again, which does not depend on
+    any data; it is never moved to the limit.
+
+    Parameters
+    ----------
+    epsilon : number, 1/10**9 or more; a float means its shortest decimal.
+        The parameter of one count.
+    limit : largest magnitude, in records; 0 or more. The share of draws that are kept is about
+        1 - exp(-epsilon limit).
+    size, source : as for `two_sided_geometric`.
+
+    Returns
+    -------
+    (size,) int64
+
+    Notes
+    -----
+    `docs/understand/proofs/bounded_noise.md`, Lemma 1.
+    """
+    largest = whole_number(limit, "limit", 0, _LARGEST_LIMIT)
+    return sample_shape(size, partial(_sample_within, epsilon, largest), source)
+
+
+def _sample_within(epsilon: Exact, limit: int, size: int, source: Source) -> IntArray:
+    drawn = np.array(two_sided_geometric(epsilon, size, source), np.int64)
+    beyond = np.flatnonzero(np.abs(drawn) > limit)
+    while len(beyond):
+        drawn[beyond] = two_sided_geometric(epsilon, len(beyond), source)
+        beyond = beyond[np.abs(drawn[beyond]) > limit]
+    return drawn

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from dphist.document.blocks import CARD, Document, Figures
 from dphist.document.chart import Chart
-from dphist.document.csv_field import MARK, csv_field, safe_field
-from dphist.document.csv_rows import write_csv
+from dphist.document.csv_rows import MARK, csv_field, safe_field, write_csv
 from dphist.document.kind import DataFacts, find_kind, find_kind_of_value
 from dphist.document.small_counts import leave_out_figures
 from dphist.errors import ParameterError, UnsupportedError
@@ -183,7 +182,7 @@ def table_csv(
     Parameters
     ----------
     spreadsheet_safe : write labels so that a spreadsheet runs none as a formula, and reads none as
-        a number or date: see `dphist.document.csv_field.safe_field`. The text begins with a byte
+        a number or date: see `dphist.document.csv_rows.safe_field`. The text begins with a byte
         order mark.
     show_below : write estimates below it as ``<10``, of labels and tables, and leave empty what
         would tell them.

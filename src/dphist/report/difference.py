@@ -24,7 +24,7 @@ from dphist.document.blocks import (
     Table,
 )
 from dphist.document.chart import Axis, Chart, Line, LineStyle, Spans
-from dphist.document.csv_field import csv_field
+from dphist.document.csv_rows import csv_field
 from dphist.document.differing import BOTH, Differing, check_same
 from dphist.document.errata import errata_in_words
 from dphist.document.kind import find_kind

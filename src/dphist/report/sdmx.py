@@ -11,8 +11,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.document.csv_field import csv_field
-from dphist.document.csv_rows import write_column, write_csv
+from dphist.document.csv_rows import csv_field, write_column, write_csv
 from dphist.errors import ParameterError
 
 _STRUCTURE = re.compile(r"[A-Za-z][\w.-]*:[\w@$-]+\(\d+(\.\d+)*\)", re.ASCII)

@@ -15,8 +15,8 @@ from dphist.privacy.losses import GeometricLoss, Losses
 from dphist.privacy.unit import ONE_EVENT, ONE_USER
 from dphist.streams.counters.autoregressive import autoregressive_counter
 from dphist.streams.counters.binary import BinaryCounter, levels
-from dphist.streams.counters.counter import Counter
 from dphist.streams.counters.laplace import LaplaceCounter, laplace_counter
+from dphist.streams.counters.noise_table import Counter
 from dphist.streams.counters.toeplitz import toeplitz_counter, unbounded_counter
 from dphist.streams.methods import Method
 

@@ -7,8 +7,7 @@ from functools import cache
 from math import prod
 
 from dphist.document.blocks import File
-from dphist.document.csv_field import MARK, safe_field
-from dphist.document.csv_rows import write_csv
+from dphist.document.csv_rows import MARK, safe_field, write_csv
 from dphist.tables.keyed_tables import KeyedTables
 from dphist.tables.keys import Names
 from dphist.tables.whole_numbers import WholeTables

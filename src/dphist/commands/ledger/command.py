@@ -15,7 +15,7 @@ from dphist.commands.options import JSON, OVERWRITE, UsageError, argument, sprea
 from dphist.commands.presentation import read_unit
 from dphist.commands.printing import say
 from dphist.commands.publishing import check_outputs
-from dphist.document.csv_field import MARK
+from dphist.document.csv_rows import MARK
 from dphist.document.options import Command, Needs, OneOf, Option, Table, whole
 from dphist.files import stage_outputs
 from dphist.ledger import Ledger

@@ -21,8 +21,7 @@ from dphist.commands.publishing import (
     list_outputs,
     make_content,
 )
-from dphist.document.csv_field import Field, csv_field, safe_field
-from dphist.document.csv_rows import list_lines
+from dphist.document.csv_rows import Field, csv_field, list_lines, safe_field
 from dphist.document.kind import find_kind
 from dphist.errors import DphistError, OutputFileError, UnsupportedError
 from dphist.files import stage_outputs

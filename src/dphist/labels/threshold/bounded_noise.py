@@ -14,10 +14,10 @@ from dphist.arrays import BoolArray, FloatArray, IntArray
 from dphist.labels.threshold.noise import noisy_sum
 from dphist.noise import Source
 from dphist.noise.finite import FiniteLaw, finite_noise
+from dphist.noise.geometric import truncated_geometric
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.noise.optimal import optimal_law
 from dphist.noise.search import first_true
-from dphist.noise.truncated import truncated_geometric
 
 _LARGEST_RATE = 700.0
 _SUMMED = 1 << 20

@@ -1,4 +1,4 @@
-"""NoiseTable: the noise drawn so far for the running counts of all labels.
+"""NoiseTable: the noise drawn so far for the running counts of all labels, by any counter.
 
 Conceptually, every possible label has a path of noise from the first reading on. Here paths are
 drawn when labels need them, and some in advance. A path drawn late is stepped through all earlier
@@ -6,17 +6,113 @@ times, so it has the same distribution as the others: the noise of a label does 
 the label first occurred.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import islice
+from typing import Protocol, overload
 
 import numpy as np
 
 from dphist.arrays import BoolArray, IntArray
-from dphist.noise import Source
-from dphist.streams.counters.counter import Counter
-from dphist.streams.counters.times import Times
+from dphist.noise.inversion import Source
+
+
+class Counter(Protocol):
+    """The noise of running counts: a distribution of paths, one independent path for each label.
+
+    A path is drawn only at the times requested, in ascending order. Its state is `width` numbers
+    for each label, which determine the distribution of its future. Noise is a whole number of
+    units of 2**-`unit_bits` records. The methods do not modify their arguments.
+
+    Attributes
+    ----------
+    width : numbers stored for each label.
+    unit_bits : at least 0.
+    variance : the largest variance of a path's Gaussian part at any time, records**2.
+    rounding : maximum distance of a path from its Gaussian part due to rounding, records.
+    skips : whether the distribution at a time is independent of the times requested before.
+    """
+
+    @property
+    def width(self) -> int: ...
+
+    @property
+    def unit_bits(self) -> int: ...
+
+    @property
+    def variance(self) -> Fraction: ...
+
+    @property
+    def rounding(self) -> Fraction: ...
+
+    @property
+    def skips(self) -> bool: ...
+
+    def variance_at(self, time: int) -> Fraction:
+        """Return the variance at a time, 1 to the horizon, records**2."""
+
+    def start(self, labels: int, time: int, source: Source | None) -> IntArray:
+        """Draw `labels` new paths at a time, (labels, width) int64."""
+
+    def step(self, rows: IntArray, before: int, now: int, source: Source | None) -> IntArray:
+        """Advance paths, (labels, width) int64, from one time to a later one."""
+
+    def total(self, rows: IntArray) -> IntArray:
+        """Return the noise of the running counts at the time of the rows, (labels,) int64."""
+
 
 _LEAST_PATHS = 64
+
+
+class Times(Sequence[int]):
+    """Ascending times that never change; a continuation shares their memory.
+
+    Adding a time takes the same short time however many there are, so that reading a stream after
+    every event does not take longer from reading to reading.
+    """
+
+    __slots__ = ("_items", "_number")
+
+    def __init__(self, times: Iterable[int] = ()) -> None:
+        """Hold these times; ValueError if they do not ascend."""
+        self._items = list(times)
+        self._number = len(self._items)
+        if any(later <= earlier for earlier, later in zip((0, *self), self, strict=False)):
+            raise ValueError("times must ascend")
+
+    def append_time(self, time: int) -> "Times":
+        """Return these times and a later one."""
+        if time <= (self[-1] if self._number else 0):
+            raise ValueError("times must ascend")
+        # Another continuation may have used the place behind these: a step that was not taken.
+        is_last = len(self._items) == self._number
+        longer = Times()
+        longer._items = self._items if is_last else self._items[: self._number]
+        longer._items.append(time)
+        longer._number = self._number + 1
+        return longer
+
+    def __len__(self) -> int:
+        return self._number
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> "Times": ...
+
+    def __getitem__(self, place: int | slice) -> "int | Times":
+        if isinstance(place, slice):
+            return Times(self._items[each] for each in range(self._number)[place])
+        return self._items[range(self._number)[place]]
+
+    def __iter__(self) -> Iterator[int]:
+        return islice(self._items, self._number)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Times | tuple) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

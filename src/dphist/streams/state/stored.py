@@ -13,8 +13,7 @@ from dphist.errors import StateError
 from dphist.parameters import decimal_text
 from dphist.privacy import ApproxDP, PrivacyUnit, PureDP, Target, find_delta
 from dphist.release.maker import read_parameters
-from dphist.streams.counters.noise_table import NoiseTable
-from dphist.streams.counters.times import Times
+from dphist.streams.counters.noise_table import NoiseTable, Times
 from dphist.streams.events.columns import USER_TYPES
 from dphist.streams.events.keys import Progress
 from dphist.streams.events.users import UserEvents
