@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "dphist.commands"
 """The group of entry points that are mappings like that of `find_commands`."""
 
+_KIND = "KIND"
 # Each command with its line of the help, its module, and the name that the command has there, or a
-# function that returns it if it depends on what kinds are registered. A module is imported when its
-# command is called: the mechanisms take most of the time to start.
+# function that returns it if it depends on what kinds are registered; or the kind that declares it.
+# A module is imported when its command is called: the mechanisms take most of the time to start.
 _OWN = {
     "anonymize": ("release how many labels have each count", "anonymize", "COMMAND"),
     "ranges": ("release how many records lie in any range", "ranges", "COMMAND"),
     "labels": ("release common labels with their counts", "labels", "LABELS"),
     "top": ("release the most common labels, ranked", "labels", "TOP"),
-    "tables": ("release counts by several keys that add up", "tables", "COMMAND"),
-    "groups": ("release quantiles and counts of each group", "groups", "COMMAND"),
+    "tables": ("release counts by several keys that add up", "tables", _KIND),
+    "groups": ("release quantiles and counts of each group", "groups", _KIND),
     "stream": ("release running counts of a stream of events", "stream.command", "COMMAND"),
     "run": ("make all releases of a configuration file", "run", "COMMAND"),
     "plan": ("what a release would cost and be worth", "plan", "command"),
@@ -72,7 +73,11 @@ def find_commands() -> Mapping[str, tuple[str, str, str]]:
         If the commands of a package cannot be imported.
     """
     found = {
-        name: (said, f"dphist.commands.{module}", held)
+        name: (
+            said,
+            f"dphist.{module}.kind" if held == _KIND else f"dphist.commands.{module}",
+            held,
+        )
         for name, (said, module, held) in _OWN.items()
     }
     for point in entry_points(group=ENTRY_POINTS):
@@ -104,12 +109,17 @@ def find_command(name: str) -> Command:
     """Return a command by its name; one that releases also takes a description or configuration."""
     if name in find_commands():
         _, module, held = find_commands()[name]
-        found: Command | Callable[[], Command] = getattr(import_module(module), held)
-        command = found if isinstance(found, Command) else found()
+        found: Command | Kind | Callable[[], Command] = getattr(import_module(module), held)
+    else:
+        found, _ = _find_commands_of_kinds()[name]
+    if isinstance(found, Command):
+        command = found
+    elif callable(found):
+        command = found()
     else:
         from dphist.commands.records import make_kind_command  # imports what makes releases
 
-        command = make_kind_command(*_find_commands_of_kinds()[name])
+        command = make_kind_command(found, found.commands[name])
     if name not in list_releasing():
         return command
     if {"user", "unit", "ledger"} <= {each.name for each in command.options}:
