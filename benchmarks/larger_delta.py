@@ -29,7 +29,7 @@ class PayingTheSum(ThresholdHistogram):
 
     __slots__ = ()
 
-    def _of_larger(self, total: Fraction) -> None:
+    def _price_larger(self, total: Fraction) -> None:
         """Know nothing of `docs/understand/proofs/threshold.md`, Lemma 8."""
 
 

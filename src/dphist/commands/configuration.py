@@ -224,8 +224,8 @@ def _map_keys(command: Command) -> dict[str, Option]:
 
 def _merge(section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str, Any]]:
     """Return the values of a section and its defaults, each with its key as it was written."""
-    defaults = _by_name(section.defaults, " in [defaults]")
-    own = _by_name(section.values)
+    defaults = _group_by_name(section.defaults, " in [defaults]")
+    own = _group_by_name(section.values)
     for name, (key, _) in own.items():
         if name in _OF_THE_RUN:
             raise UsageError(f"must not have {key}: give --{name} when you run it")
@@ -234,7 +234,7 @@ def _merge(section: Section, known: Mapping[str, Option]) -> dict[str, tuple[str
     return {name: held for name, held in defaults.items() if name in known} | own
 
 
-def _by_name(values: Mapping[str, Any], where: str = "") -> dict[str, tuple[str, Any]]:
+def _group_by_name(values: Mapping[str, Any], where: str = "") -> dict[str, tuple[str, Any]]:
     """Return keys with their values by the names of options."""
     named: dict[str, tuple[str, Any]] = {}
     for key, value in values.items():

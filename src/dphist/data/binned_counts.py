@@ -233,7 +233,7 @@ class BinnedCounts(Secret):
         bins = math.prod(axis.bins for axis in axes)
         slots = sum_slots([each.table for each in found], bins + OTHER_SLOTS)
         unit = PrivacyUnit.from_content(head["unit"])
-        return guard(_of_slots(slots, axes, most, unit, head["null_users"]), ledger)
+        return guard(_count_slots(slots, axes, most, unit, head["null_users"]), ledger)
 
     @property
     def bins(self) -> tuple[int, ...]:
@@ -243,12 +243,12 @@ class BinnedCounts(Secret):
     @property
     def underflow(self) -> int:
         """Records below the first edge, for one axis; secret."""
-        return self._of_one_axis("below", "underflow")
+        return self._get_outside("below", "underflow")
 
     @property
     def overflow(self) -> int:
         """Records at the last edge or beyond, for one axis; secret."""
-        return self._of_one_axis("above", "overflow")
+        return self._get_outside("above", "overflow")
 
     @property
     def nulls(self) -> int:
@@ -279,7 +279,7 @@ class BinnedCounts(Secret):
         shown = f"axes={names}, bins={self.bins}, sensitivity={self.sensitivity}{unit}"
         return f"BinnedCounts({shown}; counts not shown)"
 
-    def _of_one_axis(self, key: str, name: str) -> int:
+    def _get_outside(self, key: str, name: str) -> int:
         if len(self.axes) > 1:
             raise UnsupportedError(f"{name} is defined for one axis only: see outside")
         return self.outside.get(key, 0)
@@ -400,10 +400,10 @@ def bin_counts(
     slots = counting.count_bins(grid, None if max_records is None else most, null_users)
     protected = None if max_records is None else one
     axes = tuple(map(Axis, grid.names, grid.edges, grid.zones))
-    return guard(_of_slots(slots, axes, most, protected, null_users), ledger)
+    return guard(_count_slots(slots, axes, most, protected, null_users), ledger)
 
 
-def _of_slots(
+def _count_slots(
     slots: IntArray,
     axes: tuple[Axis, ...],
     most: int,

@@ -27,7 +27,7 @@ def read_uhi(h: Any) -> tuple[IntArray, tuple[Axis, ...], dict[str, int]]:
         If a count is negative or 2**62 or more.
     """
     axes, values, flows = redact_errors(
-        lambda: _of_dictionary(h) if isinstance(h, dict) else _of_object(h), _not_uhi()
+        lambda: _read_dictionary(h) if isinstance(h, dict) else _read_object(h), _not_uhi()
     )
     inside = tuple(
         slice(int(under), size - int(over))
@@ -47,7 +47,7 @@ def read_uhi(h: Any) -> tuple[IntArray, tuple[Axis, ...], dict[str, int]]:
 Read = tuple[tuple[Axis, ...], AnyArray, list[tuple[bool, bool]]]
 
 
-def _of_object(h: Any) -> Read:
+def _read_object(h: Any) -> Read:
     """Read an object: its axes, its values with flow bins, and which axes have these."""
     if str(getattr(h.kind, "value", h.kind)) != "COUNT":
         raise _not_uhi()
@@ -85,7 +85,7 @@ def _find_name(axis: Any) -> str | None:
     return next((name for name in names if isinstance(name, str) and name), None)
 
 
-def _of_dictionary(content: dict[str, Any]) -> Read:
+def _read_dictionary(content: dict[str, Any]) -> Read:
     """Read the dictionary of UHI's schema."""
     storage = content["storage"]
     kinds = {axis["type"] for axis in content["axes"]}

@@ -213,7 +213,7 @@ def disclosure_blocks(release: Release, document: Document) -> list[Fact]:
         "Implementation": [facts.noise.exactness, RANDOMNESS, library],
         "Caveats": NOT_PROTECTED,
         "Errata": errata_in_words(release) or [no_errata],
-        **({} if release.users is None else {"Numbers of users": _beside(release.users)}),
+        **({} if release.users is None else {"Numbers of users": _disclose_users(release.users)}),
     }
     return [Fact(name, join_sentences(texts), lines=texts) for name, texts in said.items()]
 
@@ -232,7 +232,7 @@ def with_exchange(stated: Stated, releases: Sequence[Release]) -> Stated:
     return replace(stated, details=(*stated.details, said))
 
 
-def _beside(users: Release) -> list[str]:
+def _disclose_users(users: Release) -> list[str]:
     """Return what is disclosed of the release that another one carries."""
     steps = _describe_preparation(users, cuts=False)
     own = Facts(users.mechanism, _disclose_kind(users.mechanism, users.value), "", steps)

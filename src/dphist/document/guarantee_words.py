@@ -134,14 +134,16 @@ def _factor(epsilon: Fraction) -> str:
     value = exp_up(decimal(epsilon, UP))
     # 1.001 must not become 1.01: small epsilons differ in the first digits after 1.
     digits = 1 if value >= 10 else 2 if value >= Decimal("1.1") else 2 - (value - 1).adjusted()
-    return f"{_up(value, min(digits, _MOST_DIGITS)):,f} times"
+    return f"{_round_up(value, min(digits, _MOST_DIGITS)):,f} times"
 
 
 def _certainty(epsilon: Fraction) -> str:
     """Bound the probability after the release, e**epsilon / (1 + e**epsilon), rounded up."""
     if epsilon <= _ENDLESS:
         odds = exp_up(decimal(epsilon, UP))
-        percent = _up(UP.divide(UP.multiply(Decimal(100), odds), DOWN.add(odds, Decimal(1))), 1)
+        percent = _round_up(
+            UP.divide(UP.multiply(Decimal(100), odds), DOWN.add(odds, Decimal(1))), 1
+        )
         if percent <= Decimal("99.9"):
             return f"can be at most {percent:f} % sure"
     return "may be almost certain"
@@ -156,7 +158,7 @@ def _judgement(epsilon: Fraction, *, strong: bool) -> str:
     return "By common usage, epsilon of 1 or less is a strong promise only if δ is small."
 
 
-def _up(value: Decimal, places: int) -> Decimal:
+def _round_up(value: Decimal, places: int) -> Decimal:
     """Round up to a number of decimal places."""
     return value.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING, context=UP)
 

@@ -78,15 +78,15 @@ def make_foreign_document(
     number = guess if release is None else number_shown(release, 0)
     hidden = "A missing {label} need not be rare: noise may have hidden it."
     own = [(Sentence("{Labels} that are missing."), Sentence(hidden))]
-    results, numbers = [Section("results", "Results", _errors(expected))], list[Section]()
+    results, numbers = [Section("results", "Results", _state_errors(expected))], list[Section]()
     if release is not None:
         counts = counts_section(_COUNTED, always=True)
         has_counts = _find_table(release).counts is not None
         results = [
             counts if has_counts else replace(counts, on=frozenset()),
-            Section("histogram", "Results", partial(_results, release, data), READ, wide=True),
+            Section("histogram", "Results", partial(_list_results, release, data), READ, wide=True),
         ]
-        numbers = [Section("numbers", "", [*_sizes(release), *_errors(expected)])]
+        numbers = [Section("numbers", "", [*_count_released(release), *_state_errors(expected)])]
     return make_document(
         kind.name,
         kind.title,
@@ -94,7 +94,7 @@ def make_foreign_document(
         results,
         numbers=numbers,
         limits=own if expected.appears_from else [],
-        made_by=[_noise(expected)],
+        made_by=[_state_noise(expected)],
         reading="release.value  # the released table",
         unit=unit,
     )
@@ -159,7 +159,7 @@ def _neighbors(unit: PrivacyUnit) -> Sentence:
     )
 
 
-def _sizes(release: Release) -> list[Fact]:
+def _count_released(release: Release) -> list[Fact]:
     """Return how much was released."""
     value, facts = release.value, [number_of_labels(_find_table(release))]
     if isinstance(value, RunningCounts):
@@ -172,7 +172,7 @@ def _sizes(release: Release) -> list[Fact]:
     return facts
 
 
-def _appearing(expected: ExpectedError) -> Sentence:
+def _say_appearing(expected: ExpectedError) -> Sentence:
     """Say which labels are released."""
     if expected.appears_from is None:
         return Sentence("All listed {labels} are released.")
@@ -184,9 +184,9 @@ def _appearing(expected: ExpectedError) -> Sentence:
     )
 
 
-def _errors(expected: ExpectedError) -> list[Fact]:
+def _state_errors(expected: ExpectedError) -> list[Fact]:
     """Return which labels are released, and how far a count may be off."""
-    facts = [Fact("Appearing", _appearing(expected), on=BRIEF)]
+    facts = [Fact("Appearing", _say_appearing(expected), on=BRIEF)]
     if expected.half_width is not None:
         chance = f"{100 * expected.level:g} %"
         note = Sentence("with probability {chance}, for each {label} by itself", chance=chance)
@@ -194,12 +194,12 @@ def _errors(expected: ExpectedError) -> list[Fact]:
     return facts
 
 
-def _noise(expected: ExpectedError) -> Fact:
+def _state_noise(expected: ExpectedError) -> Fact:
     scale = plain(up(expected.noise_scale))
     return Fact("Noise", f"scale {scale}", note="as the mechanism states it", on=HEADED)
 
 
-def _results(release: Release, data: DataFacts) -> Sequence[Block]:
+def _list_results(release: Release, data: DataFacts) -> Sequence[Block]:
     """Return the released labels with their intervals, a chart, and which labels appear."""
     table, bounds = _find_table(release), find_bounds(release)
     blocks: list[Block] = [table_of_labels(table, bounds, below=data.below)]
@@ -207,7 +207,7 @@ def _results(release: Release, data: DataFacts) -> Sequence[Block]:
         blocks.append(Note("The mechanism states no intervals of single counts.", "aside"))
     if table.counts is not None:
         blocks.append(Figures(draw_charts(release), on=ON_PAGE))
-    appearing = _appearing(predict_error(release.mechanism))
+    appearing = _say_appearing(predict_error(release.mechanism))
     return [*blocks, Note(join_sentences((appearing, CODES)), "aside", on=ON_PAGE)]
 
 

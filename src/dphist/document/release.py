@@ -46,7 +46,7 @@ CODES = 'The empty text is shown as "", and a character that cannot be printed b
 """What surfaces do to released labels."""
 
 
-def _slots_of_owner(data: DataFacts, unit: PrivacyUnit | None = None) -> dict[str, str]:
+def _make_slots(data: DataFacts, unit: PrivacyUnit | None = None) -> dict[str, str]:
     """Return the owner's words for labels, records and users.
 
     Where users are counted, a user stands in the place of a record.
@@ -105,8 +105,8 @@ def make_document(
         marks = for_tests_json(release).items()
         program = [*(Fact("", each, name, each, on=ON_JSON) for name, each in marks), *program]
         closing = [
-            _about_section(release),
-            _citing_section(release, reading),
+            _make_about_section(release),
+            _make_citing_section(release, reading),
             Section("name", "", [Fact("", title, "title", on=frozenset())]),
         ]
     document = Document(
@@ -114,7 +114,7 @@ def make_document(
         title=data.presentation.title or title,
         made=f"{'if ' if release is None else ''}released with differential privacy",
         version=VERSION if release is None else release.version,
-        slots=_slots_of_owner(data, unit),
+        slots=_make_slots(data, unit),
         headline=promised.name_rows(promised.short),
         heads=[words[name] for name in ("dataset", "period") if name in words],
         date=words.get("date"),
@@ -162,7 +162,7 @@ def make_counts_fact(counted: Counted) -> Fact:
     return Fact("", counted.whole, "counts_of", str(counted.whole), on=ON_JSON)
 
 
-def _about_section(release: Release) -> Section:
+def _make_about_section(release: Release) -> Section:
     """Return what people say of a release, and what their words for users and records stand for."""
     said, who = release.presentation, release.guarantee.unit.who
     texts = said.to_content()
@@ -190,7 +190,7 @@ def _about_section(release: Release) -> Section:
     return Section("about", "About this release", rows)
 
 
-def _citing_section(release: Release, reading: str) -> Section:
+def _make_citing_section(release: Release, reading: str) -> Section:
     """Return how a release is read and cited."""
     mechanism, said = release.mechanism, release.presentation.to_content()
     cited = [said[name] for name in ("owner", "title", "dataset", "date") if name in said]

@@ -72,13 +72,13 @@ def leave_out_figures(document: Document, below: int) -> Document:
     written = f"Estimates below {below} are written {write_below(below)}, as a rule asks. That"
     notes = [Note(f"{written} {_NO_PRIVACY}"), Note(_NO_PICTURES, on=ON_PAGE)]
     sections = [
-        replace(each, blocks=_without_figures(each.blocks))
+        replace(each, blocks=_drop_figures(each.blocks))
         if not callable(each.blocks)
-        else replace(each, blocks=partial(lambda blocks: _without_figures(blocks()), each.blocks))
+        else replace(each, blocks=partial(lambda blocks: _drop_figures(blocks()), each.blocks))
         for each in document.sections
     ]
     return replace(document, sections=[Section("small", "", notes, READ), *sections])
 
 
-def _without_figures(blocks: Sequence[Block]) -> list[Block]:
+def _drop_figures(blocks: Sequence[Block]) -> list[Block]:
     return [block for block in blocks if not isinstance(block, Figures)]

@@ -51,7 +51,7 @@ def find_total(mechanism: Maker, users: Maker | None = None) -> Target:
     target = find_target(mechanism)
     if target is None:
         return Target(prove_total(mechanism))
-    direct, asked = _direct(mechanism), target.guarantee
+    direct, asked = _find_direct(mechanism), target.guarantee
     purer = isinstance(direct, PureDP) and isinstance(asked, ApproxDP)
     if purer and target.releases == 1 and direct is not None and direct.epsilon <= asked.epsilon:
         return Target(direct)
@@ -63,7 +63,7 @@ def prove_total(mechanism: Maker) -> PureDP | ApproxDP:
 
     It is the second or third of the numbers that `find_total` lists.
     """
-    direct = _direct(mechanism)
+    direct = _find_direct(mechanism)
     if direct is not None:
         return direct
     own = find_delta(mechanism.guarantee)
@@ -90,7 +90,7 @@ def wider(delta: Fraction) -> Fraction:
     return min(2 * delta, (1 + delta) / 2)
 
 
-def _direct(mechanism: Maker) -> PureDP | ApproxDP | None:
+def _find_direct(mechanism: Maker) -> PureDP | ApproxDP | None:
     """Return the guarantee in epsilon that a mechanism proves without a conversion."""
     direct = mechanism.epsilon_guarantee if isinstance(mechanism, MechanismBase) else None
     for known in (direct, mechanism.guarantee):
@@ -131,7 +131,7 @@ def total_in_words(
     if isinstance(guarantee, ZCDP) and suited is not None and suited < find_delta(total.guarantee):
         together = ZCDP(total.releases * guarantee.rho).to_approx_dp(suited)
         if isinstance(mechanism, MechanismBase):
-            together = _smaller(together, mechanism, total.releases)
+            together = _take_smaller(together, mechanism, total.releases)
         told = guarantee_in_words(together, unit, number, total.releases)
         return Sentence(
             "With a δ for {units:,} {noun} that is {together}. {told}",
@@ -266,7 +266,7 @@ def state_releases(releases: Sequence[Release]) -> Stated:
     proved = [_prove_cost(release) for release in releases]
     how = note_added_costs(len(releases))
     if isinstance(composed, PureDP):
-        return Stated(composed, (*how, *_own_rho(composed)))
+        return Stated(composed, (*how, *_find_rho(composed)))
     pure = [each for each in proved if isinstance(each, PureDP)]
     if len(pure) == len(proved):
         return Stated(_narrow_guarantee(compose(*pure)), how)
@@ -297,7 +297,7 @@ def state_account(guarantee: Guarantee, *, months: int | None = None) -> Stated:
     if months is not None:
         how = (
             "This is the sum of the monthly budgets of an account of a ledger, over the "
-            f"{_many_months(months)} (UTC) in which it was charged. It holds for all "
+            f"{_count_months(months)} (UTC) in which it was charged. It holds for all "
             "releases of these months, also if each is chosen after seeing the earlier ones.",
             "A month's budget is renewed: each further month adds as much again, and after 12 "
             "months the sum is 12 times that of one month.",
@@ -310,7 +310,7 @@ def state_account(guarantee: Guarantee, *, months: int | None = None) -> Stated:
     return Stated(guarantee, how)
 
 
-def _many_months(months: int) -> str:
+def _count_months(months: int) -> str:
     return "calendar month" if months == 1 else f"{months:,} calendar months"
 
 
@@ -328,7 +328,7 @@ def _find_planned(target: Target, releases: Sequence[Release]) -> Stated | None:
     if target.releases > 1:
         details = [
             f"The mechanism was calibrated to cost at most this for {target.releases:,} releases "
-            f"together, of which {_these(len(releases))} disclosed here."
+            f"together, of which {_name_units(len(releases))} disclosed here."
         ]
     own = mechanism.guarantee
     if isinstance(own, ApproxZCDP | ZCDP):
@@ -369,7 +369,7 @@ def _prove_cost(release: Release) -> PureDP | ApproxDP:
     return replace(prove_total(release.mechanism), unit=stated.unit)
 
 
-def _own_rho(guarantee: PureDP) -> tuple[str, ...]:
+def _find_rho(guarantee: PureDP) -> tuple[str, ...]:
     if guarantee.rho is None:
         return ()
     return (f"It also has {_in_numbers(guarantee.to_zcdp())} in zero-concentrated DP.",)
@@ -389,7 +389,7 @@ def note_added_costs(number: int) -> tuple[str, ...]:
     )
 
 
-def _these(number: int) -> str:
+def _name_units(number: int) -> str:
     return "one is" if number == 1 else f"{number:,} are"
 
 
@@ -405,10 +405,10 @@ def _prove_in_epsilon(releases: Sequence[Release], composed: ZCDP) -> ApproxDP:
         each.mechanism != mechanism for each in releases
     ):
         return converted
-    return _smaller(converted, mechanism, len(releases))
+    return _take_smaller(converted, mechanism, len(releases))
 
 
-def _smaller(converted: ApproxDP, mechanism: MechanismBase, releases: int) -> ApproxDP:
+def _take_smaller(converted: ApproxDP, mechanism: MechanismBase, releases: int) -> ApproxDP:
     """Return a guarantee with the epsilon that a mechanism proves, if that is smaller."""
     direct = mechanism.epsilon_at(converted.delta, releases)
     if not direct or direct >= converted.epsilon:

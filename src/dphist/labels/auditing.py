@@ -116,7 +116,7 @@ class LabelNeighbors:
             own = [label for label in other if other[label] != one.get(label, 0)]
             pair = self._hold_users(one, []), self._hold_users(one, own)
         else:
-            pair = self._counted(one), self._counted(other)
+            pair = self._count_labels(one), self._count_labels(other)
         return Pair(name, *pair, (one, other), huge)
 
     def _hold_users(self, counts: Counts, own: list[str]) -> LabelCounts:
@@ -148,7 +148,7 @@ class LabelNeighbors:
             other_than=getattr(self.mechanism, "other_than", None),
         )
 
-    def _counted(self, counts: Counts) -> LabelCounts:
+    def _count_labels(self, counts: Counts) -> LabelCounts:
         return LabelCounts.from_counts(
             list(counts),
             list(counts.values()),

@@ -87,11 +87,11 @@ class LabelsCase(compared.CaseOfTotal):
         """Return what releases the labels once."""
         return compared.make_run(
             partial(mechanism.release, self.data),
-            lambda value: compared.compute_errors(_by_label(value), self._truth, self._total),
+            lambda value: compared.compute_errors(_map_labels(value), self._truth, self._total),
         )
 
 
-def _by_label(value: Any) -> Mapping[Any, int | None]:
+def _map_labels(value: Any) -> Mapping[Any, int | None]:
     """Return counts by label; None for each if only labels are released."""
     if isinstance(value, Mapping):
         return value

@@ -119,7 +119,7 @@ class LabelsMeasuring(MechanismBase):
             self._check_step(None)
             return LabelCounts.promised(table, self.max_labels, self.max_count)
         self._check_step(table.step)
-        if not _within(table.max_labels, self._protected_labels()):
+        if not _clamp(table.max_labels, self._protected_labels()):
             raise _make_bounds_error("max_labels", table.max_labels, self.max_labels)
         if table.max_count > self.max_count:
             raise _make_bounds_error("max_count", table.max_count, self.max_count)
@@ -186,7 +186,7 @@ def sort_released(
     return LabelTable(rows.select(["label", "count"]), sums=found, step=step)
 
 
-def _within(bound: int | None, protected: int | None) -> bool:
+def _clamp(bound: int | None, protected: int | None) -> bool:
     return protected is None or (bound is not None and bound <= protected)
 
 

@@ -68,7 +68,7 @@ def make_document(plan: Plan) -> Document:
         warnings=warnings(plan),
         glance=[Section("planned", "", _at_a_glance(plan))],
         sections=[
-            Section("charts", "Privacy against error", _against_error(plan), wide=True),
+            Section("charts", "Privacy against error", _weigh_error(plan), wide=True),
             Section("settings", "All settings", _settings(plan), wide=True),
             Section("criteria", "Acceptance criteria", _criteria(plan)),
             Section("limits", "What a plan does not say", _limits(plan)),
@@ -115,7 +115,7 @@ def _at_a_glance(plan: Plan) -> list[Fact]:
     return facts
 
 
-def _against_error(plan: Plan) -> list[Block]:
+def _weigh_error(plan: Plan) -> list[Block]:
     error = error_chart(plan)
     return [
         Figures([odds_chart(plan), error], on=ON_PAGE),

@@ -111,7 +111,7 @@ def for_error(
     count = whole_number(releases, "releases", 1, 2**40)
 
     def least(**more: Any) -> tuple[int, M]:
-        make = functools.partial(_of_total, mechanism, delta, count, {**parameters, **more})
+        make = functools.partial(_search_total, mechanism, delta, count, {**parameters, **more})
         return _least(make, wanted)
 
     found = []
@@ -134,7 +134,7 @@ def _refuse_budgets(parameters: Mapping[str, Any]) -> None:
             )
 
 
-def _of_total(
+def _search_total(
     mechanism: Callable[..., M],
     delta: Exact | None,
     releases: int,
@@ -148,7 +148,7 @@ def _of_total(
     """
     own = {} if delta is None else {"delta": delta}
     if releases == 1:
-        direct = _directly(mechanism, {**own, **parameters}, epsilon)
+        direct = _try_directly(mechanism, {**own, **parameters}, epsilon)
         if direct is not None:
             return direct
     return calibrate(
@@ -160,7 +160,7 @@ def _of_total(
     )
 
 
-def _directly(
+def _try_directly(
     mechanism: Callable[..., M], parameters: dict[str, Any], epsilon: Fraction
 ) -> M | None:
     """Return the mechanism with this epsilon if it guarantees just that; None otherwise."""

@@ -86,7 +86,7 @@ def calibrate_plan(
     members = read_members(pairs, weights, aim)
     kinds = [members]
     if any(member.either for member in members):
-        kinds.append([_other_noise(member) for member in members])
+        kinds.append([_try_other_noise(member) for member in members])
     found: list[tuple[float, list[Any]]] = []
     faults: list[ParameterError] = []
     for kind in kinds:
@@ -208,7 +208,7 @@ def _size(members: Sequence[Member], made: Sequence[Any]) -> float:
     return found
 
 
-def _other_noise(member: Member) -> Member:
+def _try_other_noise(member: Member) -> Member:
     return replace(member, knob="rho") if member.either else member
 
 

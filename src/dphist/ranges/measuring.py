@@ -217,7 +217,7 @@ class HierarchicalTreeMeasuring(RangesMeasuring):
         return Fraction(1) if self.epsilon is None else self.share
 
     def _run(self, counts: IntArray, source: Source | None) -> tuple[NumberArray, Noisy]:
-        noisy = self._measured(counts, source)
+        noisy = self._collect_measured(counts, source)
         return self._infer(noisy), noisy
 
     def measure(self, counts: Any, source: Source | None = None) -> dict[str, IntArray]:
@@ -232,9 +232,9 @@ class HierarchicalTreeMeasuring(RangesMeasuring):
         """
         data = load_counts(counts, self.bins)
         self._accept(data)
-        return self._measured(data.counts, source)
+        return self._collect_measured(data.counts, source)
 
-    def _measured(self, counts: IntArray, source: Source | None) -> dict[str, IntArray]:
+    def _collect_measured(self, counts: IntArray, source: Source | None) -> dict[str, IntArray]:
         budget = self.budget
         exact = self.shape.sums(counts)
         noisy = {}

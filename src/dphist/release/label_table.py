@@ -394,7 +394,7 @@ def _as_json(labels: pa.ChunkedArray, kind: pa.DataType) -> list[Any]:
         return [None if label is None else label.hex() for label in labels.to_pylist()]
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind):
         return list(labels.to_pylist())
-    said = labels.cast(_without_zone(kind))
+    said = labels.cast(_drop_zone(kind))
     texts = said.cast(pa.string())
     try:
         if texts.cast(said.type).equals(said):
@@ -412,13 +412,13 @@ def _read(labels: object, kind: pa.DataType) -> pa.Array:
     if pa.types.is_binary(kind):
         return pa.array([None if x is None else bytes.fromhex(x) for x in labels], kind)
     if types == {str}:
-        return pa.array(labels, pa.string()).cast(_without_zone(kind)).cast(kind)
+        return pa.array(labels, pa.string()).cast(_drop_zone(kind)).cast(kind)
     if not types <= ({bool} if pa.types.is_boolean(kind) else {int}):  # Arrow makes 1 of 1.5
         raise TypeError("labels are of their type")
     return pa.array(labels, _find_number_type(kind)).cast(kind)
 
 
-def _without_zone(kind: pa.DataType) -> pa.DataType:
+def _drop_zone(kind: pa.DataType) -> pa.DataType:
     """Return the type of the same moments in UTC."""
     return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) else kind
 

@@ -225,7 +225,7 @@ def citation(release: Release) -> str:
     reference = " ".join(str(getattr(mechanism, "reference", "")).split())
     said = f"% {type(mechanism).__name__}: {reference}" if reference else ""
     paper = _find_entry(getattr(mechanism, "paper", ""))
-    return "\n\n".join(filter(None, (said, _of_library(release.version), paper))) + "\n"
+    return "\n\n".join(filter(None, (said, _cite_library(release.version), paper))) + "\n"
 
 
 def _find_entry(key: str) -> str:
@@ -238,7 +238,7 @@ def _find_entry(key: str) -> str:
 _YEAR = 2026  # of the version in CHANGELOG.md
 
 
-def _address() -> str:
+def _find_address() -> str:
     """Return the line with the address that the installed package states, or else its name."""
     named = metadata("dphist").get_all("Project-URL") or []
     addresses = dict(each.split(", ", 1) for each in named)
@@ -246,14 +246,14 @@ def _address() -> str:
     return f"  url = {{{url}}},\n" if url else "  note = {Python package dphist},\n"
 
 
-def _of_library(version: str) -> str:
+def _cite_library(version: str) -> str:
     return (
         "@software{dphist,\n"
         "  author = {{The dphist maintainers}},\n"
         "  title = {dphist: differentially private histograms},\n"
         f"  version = {{{version}}},\n"
         f"  year = {{{_YEAR}}},\n"
-        f"{_address()}"
+        f"{_find_address()}"
         "  license = {Apache-2.0}\n"
         "}"
     )

@@ -96,22 +96,29 @@ _RHO_ALONE = (
 )
 
 
-def _document(title: str, blocks: Sequence[Block], about: str = "", warning: str = "") -> Document:
+def _make_card_document(
+    title: str, blocks: Sequence[Block], about: str = "", warning: str = ""
+) -> Document:
     """Return a document that cards alone show."""
     warnings = [warning] if warning else []
     return Document("", title, [Section("card", "", blocks)], about=about, warnings=warnings)
 
 
-def _of_release(release: Release) -> Document:
+def _describe_release(release: Release) -> Document:
     try:
         return make_release_document(release)
     except (ParameterError, UnsupportedError):  # nobody registered it, or pages cannot state it
-        promised = [Fact("Guarantee", str(release.guarantee)), _protects(release.guarantee.unit)]
+        promised = [
+            Fact("Guarantee", str(release.guarantee)),
+            _state_protected(release.guarantee.unit),
+        ]
         warning = f"Protects nobody: {FOR_TESTS}." if release.for_tests else ""
-        return _document(f"Release of {type(release.mechanism).__name__}", promised, "", warning)
+        return _make_card_document(
+            f"Release of {type(release.mechanism).__name__}", promised, "", warning
+        )
 
 
-def _of_released(value: Any) -> Document:
+def _describe_released(value: Any) -> Document:
     """Return the document of a released value by itself, as its kind declares it."""
     kind = find_kind_of_value(value)
     if kind is None or kind.of_value is None:
@@ -121,7 +128,7 @@ def _of_released(value: Any) -> Document:
     return Document(kind.name, value_alone.title, sections, about="")
 
 
-def _of_mechanism(mechanism: MechanismBase) -> Document:
+def _describe_mechanism(mechanism: MechanismBase) -> Document:
     """Return the guarantee, the parameters and the source of a mechanism."""
     guarantee, exchanged = mechanism.guarantee, mechanism.exchanged
     total = find_total(mechanism)
@@ -136,19 +143,19 @@ def _of_mechanism(mechanism: MechanismBase) -> Document:
     blocks: list[Block] = [
         Fact("Guarantee", in_all(total)),
         *each,
-        _protects(guarantee.unit),
+        _state_protected(guarantee.unit),
         *([] if exchanged is None else [Fact("If exchanged", exchange_in_words(exchanged))]),
         Fact("Source", mechanism.reference),
         Note(mechanism.description),
         Note("A mechanism holds no data."),
         Table(columns, whole=True),
     ]
-    return _document(type(mechanism).__name__, blocks, "Mechanism")
+    return _make_card_document(type(mechanism).__name__, blocks, "Mechanism")
 
 
-def _of_guarantee(guarantee: Guarantee) -> Document:
+def _describe_guarantee(guarantee: Guarantee) -> Document:
     """Return what a guarantee is, whom it protects, and what it means."""
-    blocks: list[Block] = [Fact("Guarantee", str(guarantee)), _protects(guarantee.unit)]
+    blocks: list[Block] = [Fact("Guarantee", str(guarantee)), _state_protected(guarantee.unit)]
     if isinstance(guarantee, ZCDP | ApproxZCDP):
         implied = guarantee.to_approx_dp(max(USUAL_DELTA, wider(find_delta(guarantee))))
         blocks.append(Fact("Implies", str(implied)))
@@ -156,62 +163,66 @@ def _of_guarantee(guarantee: Guarantee) -> Document:
     else:
         number = Number(None, guarantee.unit.plural)
         blocks.append(Note(guarantee_in_words(guarantee, guarantee.unit, number)))
-    return _document("Guarantee", blocks)
+    return _make_card_document("Guarantee", blocks)
 
 
-def _protects(unit: PrivacyUnit) -> Fact:
+def _state_protected(unit: PrivacyUnit) -> Fact:
     bounds = [f"{name} {'none' if most is None else f'{most:,}'}" for name, most in unit.bounds]
     return Fact("Protects", f"{unit} ({', '.join(bounds)})" if bounds else str(unit))
 
 
-def _of_secret(data: Any, what: str, bounds: Sequence[Fact]) -> Document:
+def _describe_secret(data: Any, what: str, bounds: Sequence[Fact]) -> Document:
     """Return the public bounds of data, and why their values are not shown."""
-    return _document(f"dphist.{type(data).__name__}", [*bounds, Note(_NOT_SHOWN)], what)
+    return _make_card_document(f"dphist.{type(data).__name__}", [*bounds, Note(_NOT_SHOWN)], what)
 
 
-def _of_profile(profile: Profile) -> Document:
-    bounds = [_unit(profile.unit), _sensitivity(profile.sensitivity)]
-    return _of_secret(profile, "Number of labels by count, not released", bounds)
+def _describe_profile(profile: Profile) -> Document:
+    bounds = [_state_unit(profile.unit), _state_sensitivity(profile.sensitivity)]
+    return _describe_secret(profile, "Number of labels by count, not released", bounds)
 
 
-def _of_label_counts(counts: LabelCounts) -> Document:
+def _describe_label_counts(counts: LabelCounts) -> Document:
     most = counts.max_labels
     labels = "no maximum" if most is None else f"at most {many(most, 'label')}"
     bounds = [
-        _unit(counts.unit),
+        _state_unit(counts.unit),
         Fact("Labels of one unit", labels),
         Fact("Count of one unit", f"at most {many(counts.max_count, 'record')} of each label"),
     ]
     if counts.for_tests:
         bounds.append(Fact("Random bits", "supplied by the caller, for tests"))
-    return _of_secret(counts, "Counts of labels, not released", bounds)
+    return _describe_secret(counts, "Counts of labels, not released", bounds)
 
 
-def _of_binned_counts(counts: BinnedCounts) -> Document:
+def _describe_binned_counts(counts: BinnedCounts) -> Document:
     axes = [
         Fact(f"Axis {axis.name or place}", axis.in_words) for place, axis in enumerate(counts.axes)
     ]
-    bounds = [*axes, _unit(counts.unit), _sensitivity(counts.sensitivity)]
-    return _of_secret(counts, "Counts of bins, not released", bounds)
+    bounds = [*axes, _state_unit(counts.unit), _state_sensitivity(counts.sensitivity)]
+    return _describe_secret(counts, "Counts of bins, not released", bounds)
 
 
 def _describe_data(data: Any) -> Document:
     """Return what data of a kind say of themselves, which is public."""
-    bounds = [Fact("Data", repr(data)), _unit(data.unit), _sensitivity(data.sensitivity)]
-    return _of_secret(data, "Data, not released", bounds)
+    bounds = [
+        Fact("Data", repr(data)),
+        _state_unit(data.unit),
+        _state_sensitivity(data.sensitivity),
+    ]
+    return _describe_secret(data, "Data, not released", bounds)
 
 
-def _unit(unit: PrivacyUnit | None) -> Fact:
+def _state_unit(unit: PrivacyUnit | None) -> Fact:
     name = "one record, or what the caller asserts" if unit is None else str(unit)
     return Fact("Privacy unit", name)
 
 
-def _sensitivity(records: int) -> Fact:
+def _state_sensitivity(records: int) -> Fact:
     return Fact("Sensitivity", f"at most {many(records, 'record')} of one unit")
 
 
-def _of_guarded(data: Guarded) -> Document:
-    return _document("Data guarded by a ledger", [Note(f"{data.refusal()}.")])
+def _describe_guarded(data: Guarded) -> Document:
+    return _make_card_document("Data guarded by a ledger", [Note(f"{data.refusal()}.")])
 
 
 _DOCUMENTS = {
@@ -223,13 +234,13 @@ _DOCUMENTS = {
     "dphist.planning.plan.Plan": "dphist.planning.document",
 }
 _VIEWS: dict[type[Any], View] = {
-    Release: _of_release,
-    Released: _of_released,
-    MechanismBase: _of_mechanism,
-    Protecting: _of_guarantee,
-    Profile: _of_profile,
-    LabelCounts: _of_label_counts,
-    BinnedCounts: _of_binned_counts,
+    Release: _describe_release,
+    Released: _describe_released,
+    MechanismBase: _describe_mechanism,
+    Protecting: _describe_guarantee,
+    Profile: _describe_profile,
+    LabelCounts: _describe_label_counts,
+    BinnedCounts: _describe_binned_counts,
     Secret: _describe_data,
-    Guarded: _of_guarded,
+    Guarded: _describe_guarded,
 }

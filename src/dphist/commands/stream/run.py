@@ -87,7 +87,7 @@ class Run:
             descriptor, shown=not (self.options.quiet or self.options.json)
         )
         try:
-            with self._noting():
+            with self._note_problem():
                 self._count(descriptor)
         finally:
             self._progress.close()
@@ -98,7 +98,7 @@ class Run:
             raise self._problem
 
     @contextlib.contextmanager
-    def _noting(self) -> Iterator[None]:
+    def _note_problem(self) -> Iterator[None]:
         """Note what ends the block, if it is the first problem, and go on."""
         try:
             yield
@@ -221,7 +221,7 @@ class Run:
         paths = list_outputs(self.options)
         if not (self._printing or paths):
             return
-        with self._noting():
+        with self._note_problem():
             self._read()
         if paths:
             self._write()
@@ -232,7 +232,7 @@ class Run:
                 f"counted, and {self._held()}"
             )
         if self._problem is None and self._printing and not self.options.json:
-            with self._noting(), self.stopping.anywhere():
+            with self._note_problem(), self.stopping.anywhere():
                 say_written(paths)
                 say(f"The state holds {how_many(self.stream.time, 'event')}.", flush=True)
 

@@ -69,7 +69,7 @@ class NumberTextSearch:
         UnreadableText
             If a field is not a number.
         """
-        text = _without_plus(pc.ascii_trim_whitespace(values))
+        text = _drop_plus(pc.ascii_trim_whitespace(values))
         is_whole = pc.match_substring_regex(text, _WHOLE)
         wholes = pc.if_else(is_whole, text, None).cast(pa.int64())
         found, missing = self.whole.places(wholes)
@@ -140,7 +140,7 @@ def read_real_texts(values: pa.Array) -> tuple[pa.Array, pa.Array]:
     UnreadableText
         If a field is not a number.
     """
-    text = _without_plus(pc.ascii_trim_whitespace(values))
+    text = _drop_plus(pc.ascii_trim_whitespace(values))
     if pc.any(pc.invert(pc.match_substring_regex(text, _REAL))).as_py():
         raise UnreadableText
     return text, _floats(text)
@@ -151,7 +151,7 @@ def _rows(chosen: pa.Array) -> IntArray:
     return np.flatnonzero(pc.fill_null(chosen, False).to_numpy(zero_copy_only=False))
 
 
-def _without_plus(text: pa.Array) -> pa.Array:
+def _drop_plus(text: pa.Array) -> pa.Array:
     """Remove one plus sign before a number, which not every version of Arrow reads."""
     if not pc.any(pc.starts_with(text, "+")).as_py():
         return text

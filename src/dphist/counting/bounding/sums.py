@@ -246,7 +246,7 @@ def _bound(
     rows = select_marked(marked, bounds, *values)
     most = f"CASE WHEN who IS NULL THEN {LARGEST} ELSE {bounds.max_count} END"
     totals = (
-        f"CAST(CASE WHEN who IS NULL THEN {_within(rows.total(role))} "
+        f"CAST(CASE WHEN who IS NULL THEN {_clamp_sum(rows.total(role))} "
         f"ELSE {each.clamp(rows.total(role))} END AS BIGINT) AS {role}"
         for role, each in roles.items()
     )
@@ -258,13 +258,13 @@ def _bound(
 
 def _add(rows: Rows, roles: Mapping[str, Summed], cells: Sequence[str]) -> Rows:
     """From the labels that each user keeps to (term, records, problem, sums)."""
-    sums = (f"CAST({_within(rows.total(role))} AS BIGINT) AS {role}" for role in roles)
+    sums = (f"CAST({_clamp_sum(rows.total(role))} AS BIGINT) AS {role}" for role in roles)
     records = format_clamped_sum(rows, str(LARGEST), "records")
     users = (f"{rows.total(name)} AS {name}" for name in cells)
     rows = rows.group(["term"], records, WORST, *sums, *users)
     return rows.where("records > 0 OR problem > 0")
 
 
-def _within(total: str) -> str:
+def _clamp_sum(total: str) -> str:
     """Return the expression of a sum that is clamped, so that it never wraps."""
     return f"least(greatest({total}, {-LARGEST}), {LARGEST})"

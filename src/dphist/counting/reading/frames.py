@@ -93,12 +93,12 @@ class ArrowSource(StreamedSource):
         if self.progress is None:
             return self._in_memory(table)
         # DuckDB does not say how much of a table in memory it has read.
-        return self._stream(self._counted(split_batches(table), len(table)))
+        return self._stream(self._count_batches(split_batches(table), len(table)))
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
         table = self._table()
-        yield from self._counted(split_batches(table), len(table))
+        yield from self._count_batches(split_batches(table), len(table))
 
     def _table(self) -> pa.Table:
         columns = self._evaluate().columns
@@ -144,7 +144,7 @@ class PandasSource(StreamedSource):
 
     def batches(self) -> Batches:
         """Yield the rows in batches."""
-        yield from self._counted(self._parts(self._rows), self._rows)
+        yield from self._count_batches(self._parts(self._rows), self._rows)
 
     @property
     def _rows(self) -> int:
@@ -316,7 +316,7 @@ class LazyPolarsSource(StreamedSource):
         import polars
 
         yield self._check(polars.DataFrame(schema=self._columns.collect_schema()))
-        yield from self._counted(self._parts())
+        yield from self._count_batches(self._parts())
 
     def _parts(self) -> Batches:
         is_read = False

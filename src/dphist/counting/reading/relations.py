@@ -69,7 +69,7 @@ class RelationSource(StreamedSource):
     def batches(self) -> Batches:
         """Yield the rows in batches."""
         reader = self._relation.project(self._chosen).to_arrow_reader(ROWS_AT_ONCE)
-        yield from self._counted(check_batches(reader, self.wanted))
+        yield from self._count_batches(check_batches(reader, self.wanted))
 
 
 def check_batches(reader: pa.RecordBatchReader, wanted: Sequence[Wanted]) -> Batches:

@@ -124,7 +124,7 @@ class StreamedSource(Source):
                 return self.wall(call)
             return interruptible(self._connection, lambda: self.wall(call))
 
-    def _counted(self, batches: Batches, total: int | None = None) -> Batches:
+    def _count_batches(self, batches: Batches, total: int | None = None) -> Batches:
         """Yield batches, and note for the progress how many of their rows were read.
 
         Raises

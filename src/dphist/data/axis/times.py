@@ -60,7 +60,7 @@ def moment(value: Any, name: str) -> Moment:
         array = moments_of_array(np.array([value]), name)
         return Moment(int(array.astype("M8[us]").view(np.int64)[0]), array.dtype == "M8[D]", None)
     if isinstance(value, str):
-        value = _of_text(value, name)
+        value = _read_iso_text(value, name)
     if not isinstance(value, datetime.date) or value != value:  # pandas' NaT is not itself
         raise _unreadable(name)
     if not isinstance(value, datetime.datetime):
@@ -235,7 +235,7 @@ def calendar_edges(first: Moment, last: Moment, months: int) -> AnyArray:
     return kept.astype("M8[D]") if first.is_date and last.is_date else kept
 
 
-def _of_text(text: str, name: str) -> datetime.date:
+def _read_iso_text(text: str, name: str) -> datetime.date:
     """Read ISO text: a date, or a date with a time and optionally a zone."""
     if _ISO_TEXT.fullmatch(text):
         kind = datetime.date if len(text) == 10 else datetime.datetime

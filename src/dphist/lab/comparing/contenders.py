@@ -96,18 +96,22 @@ def digest_code(mechanism: Any) -> str:
 def _parts(mechanism: Any) -> Iterator[str]:
     """Yield what decides about a mechanism's runs; something random where that cannot be told."""
     if isinstance(mechanism, functools.partial):
-        yield _value((mechanism.args, tuple(sorted(mechanism.keywords.items()))))
+        yield _write_value((mechanism.args, tuple(sorted(mechanism.keywords.items()))))
         yield from _parts(mechanism.func)
     elif inspect.isclass(mechanism):
-        yield f"{mechanism.__qualname__} {_file(mechanism) or _anew()}"
+        yield f"{mechanism.__qualname__} {_file(mechanism) or _make_unique()}"
     elif inspect.isfunction(mechanism):
         yield f"{mechanism.__qualname__} {_file(mechanism)} {_code(mechanism.__code__)}"
         cells = tuple(cell.cell_contents for cell in mechanism.__closure__ or ())
         defaults = tuple((mechanism.__kwdefaults__ or {}).items())
-        yield _value((cells, mechanism.__defaults__ or (), defaults))
+        yield _write_value((cells, mechanism.__defaults__ or (), defaults))
     else:
         yield from _parts(type(mechanism))
-        yield _value(tuple(vars(mechanism).items())) if hasattr(mechanism, "__dict__") else _anew()
+        yield (
+            _write_value(tuple(vars(mechanism).items()))
+            if hasattr(mechanism, "__dict__")
+            else _make_unique()
+        )
 
 
 def _file(known: Any) -> str:
@@ -130,11 +134,11 @@ def _constant(value: Any) -> str:
     return _code(value) if isinstance(value, CodeType) else repr(value)
 
 
-def _value(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, tuple):
-        return f"({', '.join(map(_value, value))})"
-    return repr(value) if isinstance(value, _PLAIN) else _anew()
+        return f"({', '.join(map(_write_value, value))})"
+    return repr(value) if isinstance(value, _PLAIN) else _make_unique()
 
 
-def _anew() -> str:
+def _make_unique() -> str:
     return secrets.token_hex(8)

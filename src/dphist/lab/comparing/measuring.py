@@ -276,7 +276,7 @@ def measure_all(
             ]
             if not waiting or left <= 0:
                 break
-            if not _turn(_by_cost(waiting, cells), case, effort, until, done):
+            if not _turn(_sort_by_cost(waiting, cells), case, effort, until, done):
                 cheapest = min(waiting, key=lambda cell: cell.expected)
                 once = Effort(effort.target, effort.fewest, cheapest.tally.runs + 1)
                 _measure(cheapest, case, once, until)
@@ -325,7 +325,7 @@ def _measure(cell: Cell, case: Case, effort: Effort, until: float) -> None:
         cell.failure = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _by_cost(waiting: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
+def _sort_by_cost(waiting: Sequence[Cell], cells: Sequence[Cell]) -> list[Cell]:
     """Order cells by the time of a run, or of the mechanism's runs at other epsilons."""
 
     def cost(cell: Cell) -> float:

@@ -73,15 +73,17 @@ def disclose(
         If the account does not exist, or has paid for no release.
     """
     if isinstance(releases, Ledger):
-        disclosed = _of_account(releases, account)
+        disclosed = _disclose_account(releases, account)
     else:
         if account is not None:
             raise ParameterError("account", "goes with a ledger", "omit it for releases")
-        disclosed = _of_releases([releases] if isinstance(releases, Release) else list(releases))
+        disclosed = _disclose_releases(
+            [releases] if isinstance(releases, Release) else list(releases)
+        )
     return RegistryEntry(make_content(disclosed, read_about(about)))
 
 
-def _of_releases(releases: Sequence[Release]) -> Disclosed:
+def _disclose_releases(releases: Sequence[Release]) -> Disclosed:
     if not releases:
         raise ParameterError("releases", "must name at least one release")
     for number, release in enumerate(releases, 1):
@@ -102,8 +104,8 @@ def _of_releases(releases: Sequence[Release]) -> Disclosed:
     )
 
 
-def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
-    name = ledger.balance(_only(ledger) if account is None else account).account
+def _disclose_account(ledger: Ledger, account: str | None) -> Disclosed:
+    name = ledger.balance(_find_only_account(ledger) if account is None else account).account
     entries = list(ledger.entries())
     history = next(each for each in histories(entries) if each.account.name == name)
     paid = [each for each in history.payments if each.state in (actions.CHARGED, actions.FINISHED)]
@@ -134,7 +136,7 @@ def _of_account(ledger: Ledger, account: str | None) -> Disclosed:
     )
 
 
-def _only(ledger: Ledger) -> str:
+def _find_only_account(ledger: Ledger) -> str:
     names = [each.name for each in ledger.accounts]
     if len(names) != 1:
         raise ParameterError("account", f"must be one of {', '.join(map(repr, names)) or 'none'}")

@@ -190,7 +190,7 @@ def make_content(disclosed: Disclosed, about: Mapping[str, Any]) -> dict[str, An
                 "privacy_unit": _plain(str(stated.unit)),
                 "privacy_unit_details": _list(_plain(each.neighbors) for each in facts),
                 "privacy_parameters": stated.rounded,
-                "privacy_parameters_details": _list([_exactly(stated), *stated.details]),
+                "privacy_parameters_details": _list([_write_exactly(stated), *stated.details]),
             },
             "deployment_model": _model(disclosed, about),
             "accounting": {
@@ -249,7 +249,7 @@ _INTERACTIVE = (
 )
 
 
-def _exactly(stated: Stated) -> str:
+def _write_exactly(stated: Stated) -> str:
     numbers = ", ".join(f"{name} = {short_exact(n)}" for name, n in stated.exact.items())
     return f"Privacy parameters are rounded up. More exactly: {numbers}."
 

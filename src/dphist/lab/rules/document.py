@@ -149,11 +149,13 @@ def say_result(result: RuleResult) -> str:
         rounded = result.rounded
         if not rounded.counts:
             return "The rule hides nothing in this table."
-        return f"Of {_many(rounded.counts, 'rounded count')}, {_follow(rounded.follow)} exactly."
+        return (
+            f"Of {_say_count(rounded.counts, 'rounded count')}, {_follow(rounded.follow)} exactly."
+        )
     more = f", and {said.few:,} more can be two or three numbers only" if said.few else ""
     return (
-        f"Of {_many(said.counts, 'suppressed count')}, {_follow(said.follow)} exactly from what is "
-        f"published{more}."
+        f"Of {_say_count(said.counts, 'suppressed count')}, {_follow(said.follow)} exactly from "
+        f"what is published{more}."
     )
 
 
@@ -161,7 +163,7 @@ def _follow(number: int) -> str:
     return f"{number:,} follow{'s' if number == 1 else ''}"
 
 
-def _many(number: int, noun: str) -> str:
+def _say_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -174,7 +176,7 @@ def _say_known(result: RuleResult) -> str:
     said = ["no margin"]
     if lines:
         small = sum(line.high < below for line in lines)
-        said = [f"{_many(len(lines), 'margin')}, exactly"]
+        said = [f"{_say_count(len(lines), 'margin')}, exactly"]
         said += [f"{small:,} of them below {below:,}"] if small else []
     if result.before is not None:
         said.append("a table of a part of the same records (before)")
@@ -221,7 +223,7 @@ def _compare(result: RuleResult) -> list[Note | Table]:
 def _say_sums(off: int, lines: int) -> str:
     if not lines:
         return "no margin is published"
-    return f"{off:,} of {_many(lines, 'margin')} do not" if off else "yes"
+    return f"{off:,} of {_say_count(lines, 'margin')} do not" if off else "yes"
 
 
 def _tell_learned(result: RuleResult) -> list[Block]:

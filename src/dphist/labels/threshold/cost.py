@@ -81,22 +81,22 @@ class ThresholdCost:
         if self.noise != "gaussian":
             return None
         try:
-            larger = self._of_larger(total) if times == 1 else None
+            larger = self._price_larger(total) if times == 1 else None
             if larger is not None and larger > convex_from(self.changed * self.epsilon**2):
                 return larger  # below the sum's, which leaves less to the noise
-            known = [self._of_sum(total, times), larger]
+            known = [self._price_sum(total, times), larger]
         except ParameterError:  # beyond what is computed exactly; zCDP is not
             return None
         return min((epsilon for epsilon in known if epsilon is not None), default=None)
 
-    def _of_sum(self, total: Fraction, times: int) -> Fraction | None:
+    def _price_sum(self, total: Fraction, times: int) -> Fraction | None:
         """Return the epsilon of releases that pay for the threshold and for the noise: Lemma 6."""
         left = total - times * (self.delta or 0)
         if not left > 0:
             return None
         return gaussian_epsilon(times * self.changed * self.epsilon**2, left)
 
-    def _of_larger(self, total: Fraction) -> Fraction | None:
+    def _price_larger(self, total: Fraction) -> Fraction | None:
         """Return the epsilon of one release, which pays for the larger of the two: Lemma 8."""
         own = self.delta or Fraction(0)
         if total < own:

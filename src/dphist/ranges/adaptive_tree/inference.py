@@ -128,7 +128,9 @@ def _sweep_up(
     values, variances = [], []
     for level in range(depth, -1, -1):
         if level < depth:
-            value, variance = _of_halves(value, variance, None if sites is None else sites[level])
+            value, variance = _infer_halves(
+                value, variance, None if sites is None else sites[level]
+            )
         if level in measured.values:
             value, variance = _combine(
                 value, variance, measured.values[level], measured.precisions[level]
@@ -138,7 +140,7 @@ def _sweep_up(
     return values[::-1], variances[::-1]
 
 
-def _of_halves(
+def _infer_halves(
     value: FloatArray, variance: FloatArray, sites: Sites | None
 ) -> tuple[FloatArray, FloatArray]:
     first, second, v_first, v_second = value[::2], value[1::2], variance[::2], variance[1::2]

@@ -294,7 +294,9 @@ def path_variances(fit: LeastSquares, lo: IntArray, hi: IntArray) -> FloatArray:
         one, other = left[here], right[here]
         errors = part.variance[one] + part.variance[other]
         whole = part.node[one] >> 1
-        joined = _up(fit.halvings[level], whole, 1 - part.slope[one], part.slope[other], errors)
+        joined = _pass_up(
+            fit.halvings[level], whole, 1 - part.slope[one], part.slope[other], errors
+        )
         found[here] = joined.variance + joined.slope**2 * fit.variances[level][whole]
         part = _go_up(fit.halvings[level], part)
     return found
@@ -305,10 +307,10 @@ def _go_up(halving: Halving, part: Part) -> Part:
     is_second = (part.node & 1).astype(np.bool_)
     first = np.where(is_second, 1.0, part.slope)
     second = np.where(is_second, part.slope, 0.0)
-    return _up(halving, part.node >> 1, first, second, part.variance)
+    return _pass_up(halving, part.node >> 1, first, second, part.variance)
 
 
-def _up(
+def _pass_up(
     halving: Halving, parent: IntArray, first: FloatArray, second: FloatArray, variance: FloatArray
 ) -> Part:
     """Return the weighted sum of the halves as a part of their parent."""

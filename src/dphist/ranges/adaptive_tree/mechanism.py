@@ -150,28 +150,28 @@ class AdaptiveTree(AdaptiveTreeMeasuring, RangesMechanism):
         ParameterError
             If `noisy` does not hold the counts of a release of this mechanism.
         """
-        bins = self._bins(self._measured(noisy))
+        bins = self._bins(self._read_measured(noisy))
         return RangeHistogram(bins, answers=self.answers(bins, noisy))
 
     def answers(self, bins: NumberArray, noisy: Noisy) -> DyadicAnswers:
         """Return sums of the bins, with bars that follow from the noisy counts and their noise."""
         self._batches(noisy)  # so that a file without them is refused when it is read
         least = self.budget.half_width()
-        return DyadicAnswers(self.shape, bins, least, partial(self._counted, noisy))
+        return DyadicAnswers(self.shape, bins, least, partial(self._read_counted, noisy))
 
     def _bins(self, measured: Measured) -> IntArray:
         """Infer all nodes, and round sums from the first bin on: every node stays within 1."""
         found = spread_evenly(infer(measured).counts[-1], measured.sizes)
         return self.shape.restore(whole_intervals(found))
 
-    def _measured(self, noisy: Noisy) -> Measured:
+    def _read_measured(self, noisy: Noisy) -> Measured:
         """Return what the noisy counts of a release measure."""
         measured = Measured(self.shape.sizes())
         for batch in self._batches_with_variances(noisy):
             measured.take(*batch)
         return measured
 
-    def _counted(self, noisy: Noisy) -> DyadicCounts:
+    def _read_counted(self, noisy: Noisy) -> DyadicCounts:
         """Return the noisy counts of a release by node, as error bars follow from them."""
         return DyadicCounts(self.shape.sizes(), self._batches_with_variances(noisy))
 

@@ -35,7 +35,7 @@ Estimate: TypeAlias = NumberArray | Answers
 def compute_squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, float]:
     """Return the mean squared error a query of each workload, records²."""
     if not isinstance(estimate, np.ndarray):
-        return _of_answers(counts, estimate)
+        return _measure_answers(counts, estimate)
     errors = sum_boxes(np.asarray(estimate, np.float64) - counts)
     if counts.ndim > 1:
         lo, hi = rectangles(counts.shape)
@@ -45,7 +45,7 @@ def compute_squared_errors(counts: IntArray, estimate: Estimate) -> dict[str, fl
     return {"prefixes": float(np.square(errors[1:]).mean()), "ranges": over_all_ranges}
 
 
-def _of_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
+def _measure_answers(counts: IntArray, estimate: Answers) -> dict[str, float]:
     true: Any = sum_boxes(counts)
     if counts.ndim > 1:
         lo, hi = (list(ends.T) for ends in rectangles(counts.shape))

@@ -31,7 +31,7 @@ def check_boxes(
     ParameterError
         If they are not whole numbers with ``0 <= lo <= hi <= bins`` in every axis.
     """
-    ends = [*_by_axis(bins, lo, names[0]), *_by_axis(bins, hi, names[1])]
+    ends = [*_split_by_axis(bins, lo, names[0]), *_split_by_axis(bins, hi, names[1])]
     try:
         spread = [np.ascontiguousarray(end) for end in np.broadcast_arrays(*ends)]
     except ValueError:
@@ -48,7 +48,7 @@ def check_boxes(
     return [np.atleast_1d(low) for low in first], [np.atleast_1d(high) for high in last], single
 
 
-def _by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
+def _split_by_axis(bins: tuple[int, ...], end: Any, name: str) -> list[IntArray]:
     if len(bins) == 1:
         parts = [end[0] if isinstance(end, tuple) and len(end) == 1 else end]
     elif isinstance(end, tuple | list) and len(end) == len(bins):

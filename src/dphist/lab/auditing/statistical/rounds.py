@@ -256,7 +256,7 @@ class _Rounds:
         The slower they are, the fewer; in the end on fewer pairs.
         """
         for number in range(len(self.pairs)):
-            self._more(number, 1)
+            self._run_more(number, 1)
         each = max(sum(self.a_run.values()), 1e-9)
         self.size = min(max(int(_FIRST_SHARE * seconds / each), _FEWEST), _MOST_AT_FIRST)
         affordable = max(int(_SHARE_OF_ALL * seconds * len(self.pairs) / (self.size * each)), 2)
@@ -268,7 +268,7 @@ class _Rounds:
     def choose(self) -> list[_Chosen]:
         """Run on all pairs; return events, those that seem to show most first."""
         for number in self.alive:
-            self._more(number, self.size)
+            self._run_more(number, self.size)
         begun, most = time.monotonic(), _CHOOSING_SHARE * self.clock.left
         choices: list[_Chosen] = []
         for number in self.alive:
@@ -333,7 +333,7 @@ class _Rounds:
         ranked = dict.fromkeys([each.number for each in choices] + self.alive)
         return list(ranked)[: max(2, (len(self.alive) + 1) // 2)]
 
-    def _more(self, number: int, size: int) -> None:
+    def _run_more(self, number: int, size: int) -> None:
         """Run on a pair, for choices."""
         seen = self.seen.setdefault(number, (deque(maxlen=_MOST_KEPT), deque(maxlen=_MOST_KEPT)))
         self._run_both(number, size, lambda side, features: seen[side].append(features))

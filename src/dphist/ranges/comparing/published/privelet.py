@@ -37,7 +37,7 @@ def transform(values: FloatArray) -> FloatArray:
 def inverse(coefficients: FloatArray) -> FloatArray:
     """Return the values of which these are the coefficients."""
     for axis in range(coefficients.ndim):
-        back = _back_along_last(np.moveaxis(coefficients, axis, -1))
+        back = _invert_along_last(np.moveaxis(coefficients, axis, -1))
         coefficients = np.moveaxis(back, -1, axis)
     return coefficients
 
@@ -69,7 +69,7 @@ def _along_last(values: FloatArray) -> FloatArray:
     return found
 
 
-def _back_along_last(coefficients: FloatArray) -> FloatArray:
+def _invert_along_last(coefficients: FloatArray) -> FloatArray:
     means = coefficients[..., :1]
     while (size := means.shape[-1]) < coefficients.shape[-1]:
         halves = coefficients[..., size : 2 * size]
