@@ -539,4 +539,4 @@ def test_writing_over_the_input_is_called_that(capsys, records) -> None:
         )
         == 2
     )
-    assert "is read; writing there would destroy it" in capsys.readouterr().err
+    assert "is an input; writing there would destroy it" in capsys.readouterr().err

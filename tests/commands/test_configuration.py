@@ -328,7 +328,7 @@ def test_no_section_writes_to_what_is_read(place, write, capsys) -> None:
     path = write(both)
     before = Path(place).read_bytes()
     assert main(["run", path, "--overwrite"]) == 2
-    assert f"{place} is read; writing there would destroy it" in capsys.readouterr().err
+    assert f"{place} is an input; writing there would destroy it" in capsys.readouterr().err
     assert Path(place).read_bytes() == before
     assert not Path("ages.json").exists()
 
@@ -337,7 +337,7 @@ def test_a_section_does_not_overwrite_its_configuration(write, capsys) -> None:
     path = write(AGES.replace("ages.json", "release.toml"))
     before = Path(path).read_bytes()
     assert main(["ranges", "--config", path, "--overwrite"]) == 2
-    assert "release.toml is read; writing there would destroy it" in capsys.readouterr().err
+    assert "release.toml is an input; writing there would destroy it" in capsys.readouterr().err
     assert Path(path).read_bytes() == before
 
 

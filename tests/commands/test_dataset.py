@@ -251,7 +251,7 @@ def test_what_is_no_description_is_refused(describe, capsys) -> None:
 
 def test_an_output_does_not_replace_the_description(describe, capsys) -> None:
     assert run_with_dataset("labels", "--output", "held/clinic.toml", "--overwrite") == 2
-    assert "held/clinic.toml is read; writing there would destroy it" in refusal(capsys)
+    assert "held/clinic.toml is an input; writing there would destroy it" in refusal(capsys)
 
 
 RUN = """[drugs]

@@ -418,7 +418,7 @@ def test_bad_use_exits_2_with_a_reason(command, arguments, said, records, capsys
         (["top", "records.csv", *USERS, *BUDGET, "-k", 11, "--candidates", 10], "candidates"),
         (
             ["labels", "records.csv", *USERS, *BUDGET, "--table", "records.csv"],
-            "is read; writing there would destroy it",
+            "is an input; writing there would destroy it",
         ),
     ],
 )

@@ -248,7 +248,7 @@ def test_log_shows_budgets_and_caps(tmp_path, capsys) -> None:
         (("--delta", "1e-6"), "--delta must follow --epsilon or --rho"),
         (("--epsilon", "1", "--times", "2", "--times", "2"), "--times must follow"),
         (("--epsilon", "1", "--times", "0"), "--times must be at least 1"),
-        (("--epsilon", "1", "--times", "1000000"), "10,000 releases are the most"),
+        (("--epsilon", "1", "--times", "1000000"), "at most 10,000 releases"),
         (("--epsilon", "-1"), "--epsilon must be greater than 0"),
         (("--epsilon", "x"), "--epsilon must be a finite number"),
     ],

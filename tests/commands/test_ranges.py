@@ -375,7 +375,7 @@ def test_too_many_bins_are_refused_before_anything_is_made(records, capsys) -> N
 
 def test_writing_over_the_input_is_called_that(records, capsys) -> None:
     assert run("ranges", records, *AGES, "--epsilon", 1, "--table", records) == 2
-    assert "is read; writing there would destroy it" in capsys.readouterr().err
+    assert "is an input; writing there would destroy it" in capsys.readouterr().err
 
 
 def test_a_file_without_rows_is_released(tmp_path) -> None:

@@ -251,11 +251,11 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no sequence": ([BINS], {"weights": 3}, "weights must be a sequence"),
     "no decimal": ([BINS], {"epsilon": float("inf")}, "epsilon must be a finite number"),
     "calibrated": ([(dh.LeafCounts, {"bins": 3, "rho": 1})], {}, "rho must not be given"),
-    "releases": ([BINS], {"releases": 2}, "releases must be 1 of a list"),
+    "releases": ([BINS], {"releases": 2}, "releases must be 1 for a list"),
     "best": (
         [(dh.ThresholdHistogram, {"max_labels": 1, "noise": "best"})],
         {},
-        "noise must be named of a list",
+        "noise must be named for a list",
     ),
     "weights alone": (dh.LeafCounts, {"weights": [1], "bins": 3}, "weights are for a list"),
 }

@@ -129,7 +129,7 @@ def test_who_is_read_once(begin: str, who: str, ends: list[str]) -> None:
 )
 def test_a_name_states_no_fact(text: str, fact: str) -> None:
     """Else two units would have one text, and a ledger holds text."""
-    with pytest.raises(ParameterError, match=f"who must be a name alone, without what {fact} says"):
+    with pytest.raises(ParameterError, match=f"who must be a name alone: {fact} must be given"):
         PrivacyUnit(text)
 
 

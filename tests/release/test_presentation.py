@@ -82,7 +82,7 @@ def test_the_date_stays_the_day_of_the_release() -> None:
     made = replace(of_records(), presentation=Presentation(date="2020-02-29"))
     later = made.present(title="Later").redecode()
     assert later.presentation == Presentation(title="Later", date="2020-02-29")
-    with pytest.raises(ParameterError, match="date is none of title"):
+    with pytest.raises(ParameterError, match="date is unknown: the words are title"):
         made.present(date="2026-01-01")  # type: ignore[call-arg]
 
 

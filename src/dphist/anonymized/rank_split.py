@@ -54,11 +54,11 @@ class RankSplit(RankSplitMeasuring, AnonymizedMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP, whatever the true total. Neighbors differ by adding or removing
-    records with at most `sensitivity` cells in all. Covered is the whole release, its
-    length and its private total included; not covered is the time it takes, and a `total`
-    that was taken from the data. A private total above 2**50 records, less its margin, ends in a
-    `SizeError`, which the guarantee covers.
+    - Neighbors differ by adding or removing records with at most `sensitivity` cells in all.
+    - Pure epsilon-DP, whatever the true total.
+    - Covered: the whole release, also its length and its private total; and the `SizeError` that
+      ends it if the private total, less its margin, is above 2**50 records.
+    - Not covered: the time it takes, and a `total` that was taken from the data.
 
     Notes
     -----

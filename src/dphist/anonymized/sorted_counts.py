@@ -55,9 +55,10 @@ class SortedCounts(SortedCountsMeasuring, AnonymizedMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbors differ by adding or removing records with at most
-    `sensitivity` cells in all. Covered are all outputs of `release` and `measure`; not covered is
-    the time they take, and a `labels` that was taken from the data.
+    - Neighbors differ by adding or removing records with at most `sensitivity` cells in all.
+    - Pure epsilon-DP.
+    - Covered: all outputs of `release` and `measure`.
+    - Not covered: the time they take, and a `labels` that was taken from the data.
 
     Notes
     -----

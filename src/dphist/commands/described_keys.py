@@ -1,4 +1,4 @@
-"""The public values and bins of a description, in place of those that options would have."""
+"""Public values and bins that a description gives, in place of options."""
 
 import argparse
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def set_keys(options: argparse.Namespace, said: Description, known: Mapping[str,
     Raises
     ------
     ParameterError, UsageError
-        If an option has others than the description, or none where it has none either.
+        If an option differs from the description, or if neither has them.
     """
     if "axis" in known:  # of tables, and of a plan of them
         options.axis = [_choose_key(said, each) for each in options.axis or []]

@@ -113,7 +113,7 @@ def check_outputs(
 def check_not_read(path: str, inputs: Sequence[str | None]) -> None:
     """Refuse an output that is one of the inputs."""
     if os.path.realpath(path) in [os.path.realpath(name) for name in inputs if name is not None]:
-        raise UsageError(f"{path} is read; writing there would destroy it")
+        raise UsageError(f"{path} is an input; writing there would destroy it")
 
 
 def find_existing(paths: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""dphist show, cite and check: a saved release again."""
+"""dphist show, cite and check, which load a saved release."""
 
 import argparse
 import json

@@ -149,7 +149,7 @@ def check_found(options: argparse.Namespace) -> None:
         raise UsageError(phrase(needed))
     if is_found(options) and options.reserve:
         raise UsageError(
-            phrase("{reserve} with {user} needs {max_records}: two releases are not set aside")
+            phrase("{reserve} with {user} needs {max_records}: it sets aside one release only")
         )
 
 

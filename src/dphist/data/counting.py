@@ -180,7 +180,9 @@ def make_cut(user: Any, part: Any, parts: Any, others: Any) -> Cut:
     ParameterError
     """
     if not isinstance(user, str):
-        raise ParameterError("user", "must name the column of users: it decides about the part")
+        raise ParameterError(
+            "user", "must name the column of users, which decides the part of a row"
+        )
     return bounds.make_cut(part, parts, others)
 
 

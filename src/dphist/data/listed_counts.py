@@ -1,4 +1,4 @@
-"""The counts of listed labels: which label of a table a listed one is, and how often it occurs."""
+"""The counts of listed labels: each is looked up among the labels of a table."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -173,8 +173,8 @@ _SUMMED = ("labels", "cells")
 def no_part() -> DataError:
     """Return the error for what is no part, or no longer."""
     return DataError(
-        "the part is no table that Partial.to_arrow or Partial.save of this version made: count it "
-        "again with partial"
+        "the part was not made by Partial.to_arrow or Partial.save of this version: count it again "
+        "with partial"
     )
 
 

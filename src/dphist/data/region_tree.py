@@ -268,8 +268,8 @@ def _check_texts(texts: Collection[str]) -> None:
     if len(set(texts)) < len(texts):
         raise ParameterError(
             "regions",
-            "must have names that differ where regions of one name are written with / "
-            "between the names above",
+            "must have names without / where several have one name: these are told by the names "
+            "above them, joined by /",
         )
 
 

@@ -1,4 +1,4 @@
-"""Users by how many records they have, before any is bounded: what bounding would take."""
+"""Users by how many records they have, before any is bounded: how much bounding would drop."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def count_user_records(
     if not isinstance(user, str):
         raise ParameterError("user", "must name the column of users, who are counted")
     if null_users not in ("refuse", "drop"):
-        raise ParameterError("null_users", 'must be "refuse" or "drop": it is users that count')
+        raise ParameterError("null_users", 'must be "refuse" or "drop", because users are counted')
     one = unit_of_users(user, unit)
     reading = Reading(progress=progress, delimiter=delimiter)
     found = count_user_sizes(frame, user=user, count=count, null_users=null_users, **reading)

@@ -57,7 +57,7 @@ class Weight:
             raise ParameterError("low", "must be at least 0: no row counts less than nothing")
         if (1 / clamp.step).denominator != 1:
             raise ParameterError(
-                "step", "must divide 1, as 0.01 does: a weight of 1 is one record, in whole steps"
+                "step", "must divide 1, as 0.01 does, so that one record is a whole number of steps"
             )
         object.__setattr__(self, "column", column)
         object.__setattr__(self, "clamp", clamp)
@@ -137,7 +137,7 @@ def read_step(step: Exact, **beside: object) -> Fraction:
     """
     held = positive_number(step, "step", 1)
     if (1 / held).denominator != 1:
-        raise ParameterError("step", "must divide 1, as that of the weights of the data does")
+        raise ParameterError("step", "must divide 1, like the step of the data's weights")
     for name in [name for name, each in beside.items() if each]:
         raise ParameterError("step", "must be left out with " + Argument(name))
     return held

@@ -1,6 +1,6 @@
-"""Released labels as facts, tables and charts, and documents of those by mechanisms of others.
+"""Released labels as facts, tables and charts, also by mechanisms of other packages.
 
-Of these no more is known than `dphist.Mechanism` says.
+Of such a mechanism only what `dphist.Mechanism` says is known.
 """
 
 from collections.abc import Sequence

@@ -76,7 +76,8 @@ def name_wide_columns(options: Any, columns: Sequence[str]) -> None:
         return
     if options.null_users == "separate":
         raise ParameterError(
-            "null_users", "must not be 'separate' with " + Argument("wide") + ": a row is several"
+            "null_users",
+            "must not be 'separate' with " + Argument("wide") + ": a row is many records",
         )
     options.count = options.count or "count"
     get_files(options).check_columns([*columns, options.user, options.count])

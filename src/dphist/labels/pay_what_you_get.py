@@ -33,13 +33,15 @@ class PayWhatYouGet(SessionMeasuring):
 
     Guarantee
     ---------
-    The whole session is (queries delta)-approximate (budget epsilon**2 / 8)-zCDP, known before any
-    data and whatever is asked, for streams of tables that differ by one user, who adds at most
-    `max_count` to each of any number of labels of each table (or of `max_labels` of them, which
-    lowers the threshold). Each table must come from the same users' data by a rule fixed by earlier
-    results; a table that depends on other secrets is not covered. Each release states what its
-    query would cost by itself; those costs are not to be added to the session's. A
-    forked process has a copy of the session, which spends by itself and is not covered.
+    - Neighbors are streams of tables that differ by one user, who adds at most `max_count` to each
+      of any number of labels of each table (or of `max_labels` of them, which lowers the
+      threshold).
+    - The whole session: (queries delta)-approximate (budget epsilon**2 / 8)-zCDP, known before any
+      data and whatever is asked. Each release states what its query would cost by itself; do not
+      add that to the cost of the session.
+    - Each table must come from the data of the same users, by a rule that earlier results fix.
+    - Not covered: a table that depends on other secrets; and a copy of the session in a forked
+      process, which spends by itself.
 
     Parameters
     ----------

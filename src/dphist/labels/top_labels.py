@@ -41,11 +41,12 @@ class TopLabels(TopLabelsMeasuring, LabelsMechanism):
 
     Guarantee
     ---------
-    delta-approximate (k epsilon**2 / 8)-zCDP for tables that differ by one user, who adds at most
-    `max_count` to each of any number of labels. `max_labels`, if given, bounds that number: it
-    lowers the threshold where it is below `candidates`, not the cost. That the table keeps those
-    bounds is assumed (`LabelCounts` states them). Not covered: a user who adds to some labels and
-    takes away from others (it would cost four times as much).
+    - Neighbors differ by one user, who adds at most `max_count` to each of any number of labels.
+      `max_labels`, if given, bounds that number: it lowers the threshold if it is below
+      `candidates`, not the cost. The table must keep these bounds (`LabelCounts` states them).
+    - delta-approximate (k epsilon**2 / 8)-zCDP.
+    - Not covered: a user who adds to some labels and takes away from others (it would cost four
+      times as much).
 
     Parameters
     ----------

@@ -43,12 +43,12 @@ class TopThreshold(TopThresholdMeasuring, LabelsMechanism):
 
     Guarantee
     ---------
-    delta-approximate (max_labels epsilon**2 / 2)-zCDP for tables that differ by one user, who adds
-    at most `max_count` to each of at most `max_labels` labels. Also (E, d(E) + delta)-DP for every
-    E >= 0, where d(E) is the exact delta of Gaussian noise for mu**2 = max_labels epsilon**2, and
-    less for a single release by itself, see `epsilon_at`. That the table keeps those bounds
-    is assumed (`LabelCounts` states them). Not covered: a user who adds to some labels and takes
-    away from others.
+    - Neighbors differ by one user, who adds at most `max_count` to each of at most `max_labels`
+      labels. The table must keep these bounds (`LabelCounts` states them).
+    - delta-approximate (max_labels epsilon**2 / 2)-zCDP.
+    - (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of Gaussian noise for
+      mu**2 = max_labels epsilon**2; less for a single release by itself, see `epsilon_at`.
+    - Not covered: a user who adds to some labels and takes away from others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What kinds declare for planning, those of dphist and of others, and what is stated of all."""
+"""What kinds declare for planning, and what every plan states."""
 
 import math
 from collections.abc import Mapping

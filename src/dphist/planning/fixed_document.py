@@ -1,4 +1,4 @@
-"""The page of a FixedPlan: what releases cost that are decided together."""
+"""The page of a FixedPlan: the cost of releases that are decided together."""
 
 from dphist.document.blocks import Block, Column, Document, Fact, Note, Section, Table
 from dphist.privacy.fixed_plan import Account, FixedPlan

@@ -129,7 +129,7 @@ def _refuse_budgets(parameters: Mapping[str, Any]) -> None:
         if parameters.get(name) is not None:
             raise ParameterError(
                 name,
-                "must not be given: the least budget that reaches an error is what is found",
+                "must not be given: for_error finds the smallest budget that reaches the error",
                 "give the error that is wanted, or make the mechanism itself with this budget",
             )
 
@@ -257,9 +257,9 @@ class _Wanted:
         if not asked or (len(asked) > 1 and not of_counts):
             raise ParameterError(
                 tuple(errors),
-                "are errors, of which one must be given: the first two, or one of them, for labels "
-                "and streams, the third for tables, the fourth for ranges, the last for anonymized "
-                "histograms or ranges",
+                "are errors, of which one must be given, or both of the first two. For labels and "
+                "streams: the first two; for tables: the third; for ranges: the fourth or the "
+                "last; for anonymized histograms: the last",
             )
         if of_counts or _ERROR in asked:
             most = {

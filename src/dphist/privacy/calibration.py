@@ -107,10 +107,10 @@ def calibrate(
 
     Guarantee
     ---------
-    The result is a mechanism with its own guarantee. No data are read. Every conversion is rounded
-    so that the total claimed is never below the total that holds. Of a list, the total holds if
-    exactly these mechanisms are released, each once; `FixedPlan` states it, and what it would be
-    if some were chosen on the way.
+    - The result is a mechanism with its own guarantee. No data are read.
+    - Every conversion is rounded so that the total claimed is never below the total that holds.
+    - The total of a list holds if exactly these mechanisms are released, each once. `FixedPlan`
+      states it, and what it would be if some were chosen on the way.
 
     Notes
     -----
@@ -258,11 +258,11 @@ def _calibrate_list(
         raise ParameterError("mechanism", "must be a class or a function, or a list of them")
     if whole_number(releases, "releases", 1, 2**40) != 1:
         raise ParameterError(
-            "releases", "must be 1 of a list", "list a mechanism as often as it is released"
+            "releases", "must be 1 for a list", "list a mechanism as often as it is released"
         )
     pairs = [read_entry(entry, number, shared) for number, entry in enumerate(entries, 1)]
     if any(len(_forms(made, aim.delta, own)) > 1 for made, own in pairs):
-        fault = "must be named of a list: a total of its own decides which is best"
+        fault = "must be named for a list: which is best depends on the total of one mechanism"
         raise ParameterError("noise", fault)
     return calibrate_plan(pairs, aim, asked["weights"], asked["unit"])
 

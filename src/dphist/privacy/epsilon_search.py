@@ -1,4 +1,4 @@
-"""Searches for the largest epsilon that fits, with few claims, as each takes time, and rho."""
+"""The largest epsilon or rho that fits a total, found with few claims, as each takes time."""
 
 import math
 from collections.abc import Callable

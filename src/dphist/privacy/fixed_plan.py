@@ -1,6 +1,6 @@
 """Several releases that are decided together: what they cost, and what they would cost otherwise.
 
-A total is always computed from the mechanisms themselves. None is stored with a mechanism, which
+A total is always computed from the mechanisms themselves. It is not stored with a mechanism, which
 could be changed or released beside others (`docs/understand/proofs/fixed_plans.md`).
 """
 
@@ -68,7 +68,7 @@ class FixedPlan:
     ---------
     - `fixed` holds if exactly these mechanisms are released from the data, each once, and were
       decided before the first result. Neighbors differ in one `unit`. Streams and sessions are
-      refused, as data come to them more than once.
+      refused, as they take data more than once.
     - `chosen_on_the_way` also holds if later ones are chosen after earlier results, as long as
       their costs are within these. It is what a `dphist.Ledger` charges; a ledger never uses
       `fixed`.

@@ -86,8 +86,8 @@ class Protecting(ABC):
         if self.unit.exchanged and not (same and wanted.exchanged):
             raise ParameterError(
                 "unit",
-                f"must be a number of {self.unit.who!r} that are exchanged: that one of equal "
-                "size says little of others",
+                f"must be a number of {self.unit.who!r} that are exchanged: a guarantee for "
+                "exchanging them says little about adding or removing them",
                 "convert a guarantee for units that are added or removed",
             )
         if same:

@@ -1,4 +1,4 @@
-"""The largest epsilon whose cost is within an aim, of a mechanism or of a plan of several."""
+"""The largest epsilon at which a mechanism, or a plan of several, costs no more than a target."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

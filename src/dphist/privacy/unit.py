@@ -321,8 +321,8 @@ def _check_who(who: object) -> str:
     if facts:
         raise ParameterError(
             "who",
-            f"must be a name alone, without what {' and '.join(facts)} says",
-            "as PrivacyUnit('patient', or_rows=True)",
+            f"must be a name alone: {' and '.join(facts)} must be given as a parameter",
+            "write PrivacyUnit('patient', or_rows=True)",
         )
     return word
 

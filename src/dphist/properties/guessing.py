@@ -4,17 +4,18 @@ All measures are of the empirical distribution given by the profile. Source: J. 
 science of guessing: analyzing an anonymized corpus of 70 million passwords", IEEE Symposium on
 Security and Privacy 2012.
 
-The share of the records with one of the most frequent labels is too large for other records: which
-labels are frequent is partly chance. If each record in turn is left out, and is asked for among the
-most frequent labels of the others, the mean is unbiased for such a dictionary, and so at most the
-share of the most probable labels, in expectation. (Liu and Blocki 2023, "Towards a rigorous
-statistical analysis of empirical password datasets", split the records once for this lower bound.)
+The share of the records with one of the most frequent labels is too large for other records,
+because which labels are frequent is partly chance. So each record in turn is left out: does it have
+one of the most frequent labels of the others? The share of records that do is unbiased for a
+dictionary of such labels. In expectation it is at most the share of the most probable labels.
+(Liu and Blocki 2023, "Towards a rigorous statistical analysis of empirical password datasets",
+split the records once for this lower bound.)
 
 The interval of the share of the most probable labels, from a release: noise on few records makes
 peaks, labels that seem frequent and are not. The likeliest population of such a release has these
-peaks too, so samples of it, released again, do not show how often noise makes peaks where there are
-none. Samples of an even population do. The lower end is the smallest share that neither
-contradicts: a test against each, and linear interpolation between them.
+peaks too, so samples of it do not show how often noise alone makes peaks. Samples of an even
+population do. The release is tested against both populations. The lower end is the smallest share
+that neither test contradicts, with linear interpolation between them.
 """
 
 import math

@@ -3,10 +3,10 @@
 For order a it is log(sum of p**a)/(1 - a). For whole orders the sum has an unbiased estimate,
 which needs few records: only labels that occur a times or more contribute.
 
-The interval of these is that of the sum: all values that it is within 1.96 standard deviations of.
-The sum counts agreeing pairs, triples, and so on. Where these are few, its error is about that of a
-Poisson number: the variance is proportional to the true sum, not to the one found. And the noise of
-a release is added to the sum, while the entropy is its logarithm.
+Their interval is that of the sum: all true sums that are within 1.96 standard deviations of the
+estimate. The sum counts agreeing pairs, triples, and so on. Where these are few, its error is about
+that of a Poisson number: the variance is proportional to the true sum, not to the one found. And
+the noise of a release is added to the sum, while the entropy is its logarithm.
 """
 
 import math

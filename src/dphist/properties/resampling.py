@@ -7,8 +7,8 @@ that of its sample about as much as the actual release differs from the secret p
 release is used, so this is post-processing and costs no privacy.
 
 The released profile itself cannot replace the samples: it is smoother than data, and a mechanism
-that looks for smooth parts has a smaller error on it. Measured, the spread was then three quarters
-of the true one.
+that looks for smooth parts has a smaller error on it. In trials, the spread was then three
+quarters of the true one.
 """
 
 import math

@@ -153,8 +153,7 @@ def _check_extra(profile: Diagram, extra: Exact, method: str) -> Fraction:
     if more > farthest(profile):
         raise ParameterError(
             "extra",
-            "must be at most the logarithm of the number of records: further on nothing can be "
-            "foreseen",
+            "must be at most the logarithm of the number of records, where predictions end",
         )
     return more
 

@@ -21,11 +21,12 @@ def add_noise(release: Release, *, epsilon: Exact, source: Source | None = None)
 
     Guarantee
     ---------
-    For who has the returned release alone, `epsilon`-DP, as of any release of its mechanism. For
-    who has both, or any number of releases made from `release`, what `release` costs, and nothing
-    more; several at `epsilon` together are not `epsilon`-DP, so an audience gets one. A ledger was
-    charged for `release`, and nothing is charged here. Proof:
-    `docs/understand/proofs/added_noise.md`.
+    - Someone who has the returned release alone: `epsilon`-DP, as of any release of its mechanism.
+    - Someone who has both, or any number of releases made from `release`: what `release` costs, and
+      nothing more.
+    - Several releases at `epsilon` together are not `epsilon`-DP, so an audience gets one.
+    - A ledger was charged for `release`, and nothing is charged here.
+    - Proof: `docs/understand/proofs/added_noise.md`.
 
     Parameters
     ----------
@@ -95,4 +96,6 @@ def _check_geometric(release: Release) -> LeafCounts | HierarchicalTree:
         fault = "carries how many users have how many records, with noise of their own"
     else:
         return made
-    raise ParameterError("release", fault, "make one at each epsilon; all of them are paid for")
+    raise ParameterError(
+        "release", fault, "make one from the data at each epsilon, and pay for each"
+    )

@@ -37,7 +37,7 @@ def compare_releases(before: Release, after: Release) -> Differing:
     check_same("number of bins", first.counts.shape, second.counts.shape)
     if _edges(first) != _edges(second):
         raise ParameterError(
-            BOTH, "must have the same columns and edges; otherwise their bins are other bins"
+            BOTH, "must have the same columns and edges: otherwise their bins differ"
         )
     exact = all(isinstance(each.mechanism, LeafCounts) for each in (before, after))
     bins = first.counts.size

@@ -32,19 +32,20 @@ class LeafCounts(LeafCountsMeasuring, RangesMechanism):
     bins : int or tuple of int
         Bins of the axis, or of each axis; public.
     sensitivity : int
-        Records that one privacy unit (a person) can add or remove; 1 unless given.
+        Records that one privacy unit (a person) can add or remove (default: 1).
 
     Guarantee
     ---------
-    Pure epsilon-DP, or rho-zCDP. Neighbors differ by adding or removing at most `sensitivity`
-    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
-    it. Covered is the whole release; not covered are the time it takes, and bins or
-    edges that were taken from the data.
+    - Neighbors differ by adding or removing at most `sensitivity` records. No unit has more: you
+      assert it, or `bin_counts(user=)` bounds users.
+    - With `epsilon`: pure epsilon-DP. With `rho`: rho-zCDP.
+    - Covered: the whole release.
+    - Not covered: the time it takes, and bins or edges that were taken from the data.
 
     Notes
     -----
-    Unbiased, so noisy counts may be negative. The error grows with the root of a range's
-    bins: it is the best there is for single bins of dense data, and poor for long ranges.
+    Unbiased, so noisy counts may be negative. The error grows with the root of a range's bins. It
+    is the smallest known for single bins of dense data, and large for long ranges.
     Source: Dwork, McSherry, Nissim, Smith 2006; Hay et al. 2010, sec. 4 (L~).
 
     >>> release = LeafCounts(epsilon=50, bins=4).release([2, 0, 10, 2])

@@ -120,7 +120,7 @@ class LabelSums(Released):
         if not isinstance(label, Hashable) or label not in found:
             raise ParameterError(
                 "labels" if not means else "label",
-                "must be one label of the table: of a label that is not shown no sum is known",
+                "must be one label of the table: a label that is not shown has no known sum",
             )
         place = list(found).index(label)
         row = self._read(named, slice(place, place + 1), level, means=means)

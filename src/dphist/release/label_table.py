@@ -249,7 +249,7 @@ class LabelTable(LabelSums):
             return IntervalEstimate(value, part.low / total, part.high / total, level, part.note)
         if self._answers is None or self._answers.most_unshown is not None:
             raise ParameterError(
-                "of", "must be given, a public total: counts of labels not shown are not known"
+                "of", "must be given: a public total, as counts of labels not shown are unknown"
             )
         asked = _read_labels(labels)
         chosen = set(asked)

@@ -1,4 +1,4 @@
-"""What a release needs of the mechanism that made it."""
+"""Maker: the part of a mechanism that its releases need."""
 
 from abc import abstractmethod
 from collections.abc import Mapping

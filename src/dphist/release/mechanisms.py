@@ -67,8 +67,8 @@ def find_mechanism(content: dict[str, Any], name: str) -> None:
             "before loading it"
         )
     raise ReleaseFileError(
-        f"{name} was made by {wanted} of the package {package}; install that package, from where "
-        "the maker of the release says, and import it before loading the release"
+        f"{name} was made by {wanted} of the package {package}; install that package and import "
+        "it before loading the release; the maker of the release knows where to get it"
     )
 
 

@@ -95,7 +95,7 @@ class Presentation:
         """
         unknown = [name for name in words if name not in WORDS]
         if unknown:
-            raise ParameterError(unknown[0], f"is none of {', '.join(WORDS)}")
+            raise ParameterError(unknown[0], f"is unknown: the words are {', '.join(WORDS)}")
         return replace(self, **words)
 
     def to_content(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Several quantiles of one release: intervals that hold at once, and do not fall."""
+"""Several quantiles of one release: intervals that hold all at once, with ends in order."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Released: what mechanisms have given out, which is never the data of another release."""
+"""Released: releases and their values, which no mechanism accepts as data."""
 
 from dphist.errors import ParameterError
 from dphist.release.tabular import Tabular

@@ -38,7 +38,7 @@ class RunningCounts(Released):
     times : sequence of int, (k,), number of events until each reading, increasing; at least one.
     readings : sequence of k readings, each a mapping of labels to counts, or a pair of labels and
         counts.
-    label_type : the type of the labels, "text" unless given: see `ContinualMechanism`.
+    label_type : the type of the labels (default: "text"); see `ContinualMechanism`.
 
     Raises
     ------

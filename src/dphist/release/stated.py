@@ -22,7 +22,7 @@ def check_users(release: Any, users: Any) -> None:
     bound = release.provenance.get("max_records")
     if bound is None or release.users is not None:
         raise ParameterError(
-            "release", "must be of data with max_records of each user, without such a release"
+            "release", "must be of data bounded by max_records, and carry no release of users yet"
         )
     if not users.counts_users:
         raise ParameterError("users", "must be a release of what count_user_records counted")

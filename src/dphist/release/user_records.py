@@ -1,4 +1,4 @@
-"""What a release of users by their numbers of records says that bounding took, or would take."""
+"""How much bounding dropped, or would drop, as a release of users by number of records says."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def read_user_sizes(release: Release, max_records: int | None = None) -> UsersBy
     cells = tuple(int(edge) for edge in users.value.edges[0][:-1])
     said: Any = release.provenance.get("max_records")
     if max_records is None and said is None:
-        raise ParameterError("max_records", "must be given: the bound that is asked about")
+        raise ParameterError("max_records", "must be given: the bound to ask about")
     bound = int(said) if max_records is None else whole_number(max_records, "max_records", 1)
     if bound >= cells[-1]:
         raise ParameterError(

@@ -1,13 +1,13 @@
-"""Users by their size, with noise, and what these numbers say bounding took.
+"""Users by their size, with noise, and how much bounding dropped by these numbers.
 
 The size of a user is how many labels, or how many records, the user has; a bound keeps some of
 them. So the numbers of users say which share of all labels of users, or of all records, was
 dropped: by so much counts are too low, on average. They say nothing of a single count. All of it is
 post-processing.
 
-A user in a cell may have any size of the cell. An interval of a share holds for the size in it that
-is worst, and for the noise: the share s is that for which a sum over the cells, of how much was
-dropped less s times how much there was, is 0 without noise.
+A user in a cell may have any size of the cell, and an interval of a share holds for the worst one.
+Without noise, the share s is the root of a sum over the cells: how much was dropped, minus s times
+how much there was.
 """
 
 import math

@@ -85,15 +85,17 @@ class ContinualMechanism(StreamMeasuring):
 
     Guarantee
     ---------
-    delta-approximate rho-zCDP for the results of all readings together, at whatever times, with
-    rho = m**2 D ceil(log2(L + 1)) epsilon**2 / 2, where m is `max_events_per_user` or 1 and D is
-    `max_labels`, or the number of listed labels if that is less; and (E, d(E) + delta)-DP for every
-    E >= 0 with the exact delta d(E) of Gaussian noise for mu**2 = 2 rho. With listed labels delta
-    is 0. With ``method="laplace"`` the results of all readings are epsilon-DP. Neighboring streams
-    differ in one event, which is empty in one of them; or, with `max_events_per_user`, in all
-    events of one user, which are empty in one of them. The number and the times of events, and the
-    times of readings, are public. The streams do not depend on what is released
-    (`docs/understand/proofs/streams.md`). Not covered: the time an update or reading takes.
+    - Neighboring streams differ in one event, which is empty in one of them. With
+      `max_events_per_user`, they differ in all events of one user, which are empty in one of them.
+    - The results of all readings together, at whatever times: delta-approximate rho-zCDP with
+      rho = m**2 D ceil(log2(L + 1)) epsilon**2 / 2. m is `max_events_per_user` or 1, and D is
+      `max_labels`, or the number of listed labels if that is less. With listed labels delta is 0.
+    - (E, d(E) + delta)-DP for every E >= 0, with the exact delta d(E) of Gaussian noise for
+      mu**2 = 2 rho.
+    - With ``method="laplace"``: the results of all readings are epsilon-DP.
+    - Public: the number and the times of events, and the times of readings.
+    - The streams must not depend on what is released (`docs/understand/proofs/streams.md`).
+    - Not covered: the time an update or reading takes.
     """
 
     paper = "rogers2023"

@@ -74,9 +74,10 @@ class AdaptiveScan(AdaptiveScanMeasuring, AnonymizedMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbors differ by adding or removing records with at most
-    `sensitivity` cells in all. Covered is the whole release, its lengths and blocks included; not
-    covered is the time it takes.
+    - Neighbors differ by adding or removing records with at most `sensitivity` cells in all.
+    - Pure epsilon-DP.
+    - Covered: the whole release, also its lengths and blocks.
+    - Not covered: the time it takes.
 
     Notes
     -----

@@ -48,9 +48,11 @@ class PartitionSampler(PartitionSamplerMeasuring, AnonymizedMechanism):
 
     Guarantee
     ---------
-    (epsilon, delta)-DP for every delta above 0. Neighbors differ by adding or removing records that
-    change at most `sensitivity` cells. The guarantee covers the whole release. It does not cover
-    time and memory, which depend on the data, or the error that is raised if memory runs out.
+    - Neighbors differ by adding or removing records that change at most `sensitivity` cells.
+    - (epsilon, delta)-DP for every delta above 0.
+    - Covered: the whole release.
+    - Not covered: time and memory, which depend on the data, and the error that is raised if memory
+      runs out.
 
     The sampler is exact. Tables of floats propose a diagram, and integer arithmetic decides whether
     to keep it, with as many random bits as needed. The only assumption is that NumPy adds and

@@ -64,10 +64,11 @@ class PrivHist(PrivHistMeasuring, AnonymizedMechanism):
 
     Guarantee
     ---------
-    Pure epsilon-DP. Neighbors differ by adding or removing records with at most
-    `sensitivity` cells in all. Covered is the whole release, its lengths and its private total
-    included; not covered is the time it takes. Where noisy numbers ask for more than 2**25 counts,
-    a `SizeError` ends the release, which the guarantee covers.
+    - Neighbors differ by adding or removing records with at most `sensitivity` cells in all.
+    - Pure epsilon-DP.
+    - Covered: the whole release, also its lengths and its private total; and the `SizeError` that
+      ends it if noisy numbers ask for more than 2**25 counts.
+    - Not covered: the time it takes.
 
     Notes
     -----

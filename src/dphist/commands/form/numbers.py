@@ -1,7 +1,7 @@
 """The numbers that the form shows: computed once, as plans, and part of the package.
 
-They are as they are shown, rounded as in the documents of each kind: the dry run of the command
-that the form writes says the same. `python -m benchmarks.form` computes them.
+They are rounded as the documents of each kind show them, so the dry run of the command that the
+form writes states the same numbers. `python -m benchmarks.form` computes them.
 """
 
 import json

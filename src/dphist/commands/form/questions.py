@@ -1,7 +1,7 @@
 """What the form asks for each kind, and which numbers of a plan it shows.
 
 Words come from the options of the command and the columns of the plan. A choice that changes a
-number has listed values only, for each combination of which there are numbers.
+number has listed values only, and there are numbers for all combinations of them.
 """
 
 from collections.abc import Iterator, Sequence

@@ -162,7 +162,7 @@ def _export(options: argparse.Namespace) -> None:
     if ending not in ENDINGS:
         raise UsageError(f"{options.output} must end in .csv, .json or .parquet")
     if options.spreadsheet_safe and ending != ".csv":
-        raise UsageError("--spreadsheet-safe needs a file that ends in .csv, which it is about")
+        raise UsageError("--spreadsheet-safe is for a file that ends in .csv")
     check_outputs([options.output], [find_place(options)], overwrite=options.overwrite)
     with open_ledger(options) as ledger:
         entries = list(ledger.entries())

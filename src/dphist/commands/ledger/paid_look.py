@@ -1,4 +1,4 @@
-"""Paying from a ledger for a look at how many records users have, and for what follows from it."""
+"""Paying from a ledger for a look at how many records users have, and for the release after it."""
 
 import argparse
 import contextlib

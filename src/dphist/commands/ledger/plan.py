@@ -120,7 +120,9 @@ def _list_releases(
         times = each.get("times", 1)
         many += len(found) * times
         if times < 1 or many > _MOST:
-            raise UsageError(f"--times must be at least 1, and {_MOST:,} releases are the most")
+            raise UsageError(
+                f"--times must be at least 1, and a plan has at most {_MOST:,} releases"
+            )
         yield from found * times
 
 

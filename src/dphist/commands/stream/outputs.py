@@ -1,8 +1,7 @@
 """What a run of `dphist stream` writes, and where.
 
-A run writes the release of all readings of its stream, also of earlier runs, in the place of what
-those wrote: that costs nothing, and is what its outputs are for. Anything else that is there is
-not replaced without being asked to.
+A run writes the release of all readings of its stream, those of earlier runs too, and replaces what
+these wrote, at no cost. Any other file is replaced only with --overwrite.
 """
 
 import argparse

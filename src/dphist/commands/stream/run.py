@@ -133,8 +133,8 @@ class Run:
                 due = time.monotonic() + seconds
         if self.skip:
             raise DataError(
-                f"the input has {how_many(self.skip, 'event')} less than the state holds, so it is "
-                "not the stream from its first event on, as --resume needs it"
+                f"the input has {how_many(self.skip, 'event')} less than the state holds, so it "
+                "does not begin with the first event of the stream, as --resume requires"
             )
 
     def _take(self, events: Iterator[Event]) -> None:

@@ -1,7 +1,8 @@
-"""Time zones by their IANA names: local time, which clocks show, and instants, which never repeat.
+"""Time zones by their IANA names: local time and instants.
 
-Both are whole microseconds since 1970, of the clocks there or of UTC. Where clocks are put forward,
-an hour of local time does not exist, and where they are put back, one is there twice.
+Local time is what clocks in the zone show; an instant is a time in UTC. Both are whole microseconds
+since 1970. When clocks are put forward, an hour of local time is skipped; when they are put back,
+an hour occurs twice.
 """
 
 import datetime
@@ -165,7 +166,7 @@ def find_instant(
     after = exact_texts(np.array([_end_of_gap(local, zone)], "M8[us]"), zone)[0]
     raise ParameterError(
         name,
-        f"has {said}, which does not exist in {zone}, where clocks are put forward then",
+        f"has {said}, which does not exist in {zone}: clocks are put forward at that time",
         remedy or f"write a time that exists, or one with its offset, such as {after}",
     )
 

@@ -63,11 +63,13 @@ class AutoThreshold(AutoMeasuring, LabelsMechanism):
 
     Guarantee
     ---------
-    `delta`-approximate (epsilon**2 / 2)-zCDP for tables that differ by one user with any number of
-    labels, of which up to `max_labels` are counted; also (E, d(E) + delta)-DP for every E >= 0,
-    where d(E) is the exact delta of Gaussian noise at mu = epsilon, see `epsilon_at`. Covered are
-    the cap, all noisy numbers, labels, counts, and their order. Not covered is the time it takes.
-    Proof: `docs/understand/proofs/auto_threshold.md`.
+    - Neighbors differ by one user with any number of labels, of which up to `max_labels` count.
+    - `delta`-approximate (epsilon**2 / 2)-zCDP.
+    - (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of Gaussian noise at
+      mu = epsilon; see `epsilon_at`.
+    - Covered: the cap, all noisy numbers, labels, counts, and their order.
+    - Not covered: the time it takes.
+    - Proof: `docs/understand/proofs/auto_threshold.md`.
 
     Parameters
     ----------

@@ -48,11 +48,14 @@ class DiscoverLabels(DiscoverMeasuring, LabelsMechanism):
 
     Guarantee
     ---------
-    `delta`-approximate (epsilon**2 / 2)-zCDP for tables that differ by one user, who has at most
-    `max_labels` labels, whatever the number of looks; also (E, d(E) + delta)-DP for every E >= 0,
-    where d(E) is the exact delta of Gaussian noise at mu = epsilon, see `epsilon_at`. Covered are
-    the labels, their number and order. Not covered is the time it takes, and, of a bare frame of
-    counts, a promise that does not hold. Proof: `docs/understand/proofs/discover_labels.md`.
+    - Neighbors differ by one user, who has at most `max_labels` labels. For a plain table of counts
+      you assert that.
+    - `delta`-approximate (epsilon**2 / 2)-zCDP, whatever the number of looks.
+    - (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of Gaussian noise at
+      mu = epsilon; see `epsilon_at`.
+    - Covered: the labels, their number and order.
+    - Not covered: the time it takes.
+    - Proof: `docs/understand/proofs/discover_labels.md`.
 
     Parameters
     ----------

@@ -56,14 +56,15 @@ class AdaptiveTree(AdaptiveTreeMeasuring, RangesMechanism):
         budget, the budget is divided to suit few records. The guarantee is the same for every
         guess; a wrong guess only costs accuracy (`docs/guides/ranges.md`).
     sensitivity : int
-        Records that one privacy unit (a person) can add or remove; 1 unless given.
+        Records that one privacy unit (a person) can add or remove (default: 1).
 
     Guarantee
     ---------
-    Pure epsilon-DP, or rho-zCDP. Neighbors differ by adding or removing at most `sensitivity`
-    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
-    it. Covered is the whole release, which nodes were counted included; not covered are the
-    time it takes, and bins or edges that were taken from the data.
+    - Neighbors differ by adding or removing at most `sensitivity` records. No unit has more: you
+      assert it, or `bin_counts(user=)` bounds users.
+    - With `epsilon`: pure epsilon-DP. With `rho`: rho-zCDP.
+    - Covered: the whole release, also which nodes were counted.
+    - Not covered: the time it takes, and bins or edges that were taken from the data.
 
     Notes
     -----

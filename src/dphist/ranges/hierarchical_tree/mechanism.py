@@ -50,16 +50,17 @@ class HierarchicalTree(HierarchicalTreeMeasuring, RangesMechanism):
         Whether estimates are made non-negative and whole: the children of each node, from the
         root down, are projected onto those that are not negative and add up to it. "subtrees":
         the paper's heuristic (sec. 4.2) instead, which sets to 0 what lies below a node of 0 or
-        less, and answers from the fewest nodes. True unless given, or False where not consistent.
+        less, and answers from the fewest nodes. (Default: `consistent`.)
     sensitivity : int
-        Records that one privacy unit (a person) can add or remove; 1 unless given.
+        Records that one privacy unit (a person) can add or remove (default: 1).
 
     Guarantee
     ---------
-    Pure epsilon-DP, or rho-zCDP. Neighbors differ by adding or removing at most `sensitivity`
-    records, and no unit has more: that is the caller's promise, or `bin_counts(user=)` has seen to
-    it. Covered is the whole release, the noisy counts of all nodes included; not covered
-    are the time it takes, and bins or edges that were taken from the data.
+    - Neighbors differ by adding or removing at most `sensitivity` records. No unit has more: you
+      assert it, or `bin_counts(user=)` bounds users.
+    - With `epsilon`: pure epsilon-DP. With `rho`: rho-zCDP.
+    - Covered: the whole release, also the noisy counts of all nodes.
+    - Not covered: the time it takes, and bins or edges that were taken from the data.
 
     Notes
     -----
