@@ -27,8 +27,8 @@ from dphist.document.unit_words import (
     Counted,
 )
 from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import find_forms
 from dphist.privacy.unit import ONE_ROW
-from dphist.release.presentation import find_forms
 from dphist.release.release import FOR_TESTS, VERSION, Release
 from dphist.sentence import join_sentences, map_slots
 from dphist.visible import harmless

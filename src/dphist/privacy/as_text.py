@@ -1,4 +1,4 @@
-"""Privacy numbers as text, rounded conservatively.
+"""Privacy numbers as text, rounded conservatively, and the forms of nouns.
 
 A printed claim must hold for the printed number. Epsilon, delta, rho and odds are rounded up, as
 are thresholds ("counts above it are released") and standard errors ("at most"). The noise scale
@@ -6,6 +6,7 @@ that protects, and the coverage of a band, are rounded down.
 """
 
 import math
+import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
@@ -95,3 +96,22 @@ def with_article(noun: str) -> str:
     word = noun.lower()
     vowel = word.startswith(tuple("aeiou")) and not word.startswith(("us", "uni", "eu", "one"))
     return f"{'an' if vowel else 'a'} {noun}"
+
+
+def find_forms(noun: str) -> tuple[str, str]:
+    """Return singular and plural of a name.
+
+    >>> find_forms("gene"), find_forms("hospital stay"), find_forms("person/people")
+    (('gene', 'genes'), ('hospital stay', 'hospital stays'), ('person', 'people'))
+    >>> find_forms("city"), find_forms("search"), find_forms("基因")
+    (('city', 'cities'), ('search', 'searches'), ('基因', '基因'))
+    """
+    singular, slash, plural = noun.partition("/")
+    if slash:
+        return singular, plural
+    if not singular.isascii() or not singular[-1].isalpha():
+        return singular, singular
+    if singular.lower().endswith(("s", "x", "z", "ch", "sh")):
+        return singular, f"{singular}es"
+    ending = re.fullmatch(r"(.*[^aeiouAEIOU])y", singular)
+    return singular, f"{ending[1]}ies" if ending else f"{singular}s"

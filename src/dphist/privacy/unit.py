@@ -6,7 +6,7 @@ from typing import Any
 
 from dphist.errors import Argument, ParameterError
 from dphist.parameters import optional_whole, whole_number
-from dphist.privacy.as_text import with_article
+from dphist.privacy.as_text import find_forms, with_article
 
 _LONGEST = 200  # of `who`
 _LONGEST_TEXT = 800  # of all that a text states
@@ -157,16 +157,8 @@ class PrivacyUnit:
         >>> PrivacyUnit("entry").plural, PrivacyUnit("user", or_rows=True).plural
         ('entries', 'users, or rows without a user')
         """
-        who = self.who
-        if not self.is_one_word:
-            many = f"times 'one {who}'"
-        elif who.endswith(("s", "x", "ch", "sh")):
-            many = f"{who}es"
-        elif who[-1] == "y" and who[-2:-1] not in "aeiou":
-            many = f"{who[:-1]}ies"
-        else:
-            many = f"{who}s"
-        return f"{many}, or rows without {with_article(who)}" if self.or_rows else many
+        many = find_forms(self.who)[1] if self.is_one_word else f"times 'one {self.who}'"
+        return f"{many}, or rows without {with_article(self.who)}" if self.or_rows else many
 
     @property
     def is_one_word(self) -> bool:

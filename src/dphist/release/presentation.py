@@ -1,11 +1,11 @@
 """Presentation: the words in which a release is shown, given by people, never taken from data."""
 
-import re
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from typing import Any, TypedDict
 
 from dphist.errors import ParameterError
+from dphist.privacy.unit import without_one
 
 LONGEST = 200
 """Characters of a field; of a note, 1,000."""
@@ -113,29 +113,10 @@ WORDS = tuple(item.name for item in fields(Presentation) if item.name != "date")
 """Names of the fields that people choose."""
 
 
-def find_forms(noun: str) -> tuple[str, str]:
-    """Return singular and plural of a name.
-
-    >>> find_forms("gene"), find_forms("hospital stay"), find_forms("person/people")
-    (('gene', 'genes'), ('hospital stay', 'hospital stays'), ('person', 'people'))
-    >>> find_forms("city"), find_forms("search"), find_forms("基因")
-    (('city', 'cities'), ('search', 'searches'), ('基因', '基因'))
-    """
-    singular, slash, plural = noun.partition("/")
-    if slash:
-        return singular, plural
-    if not singular.isascii() or not singular[-1].isalpha():
-        return singular, singular
-    if singular.lower().endswith(("s", "x", "z", "ch", "sh")):
-        return singular, f"{singular}es"
-    ending = re.fullmatch(r"(.*[^aeiouAEIOU])y", singular)
-    return singular, f"{ending[1]}ies" if ending else f"{singular}s"
-
-
 def _noun(value: object, name: str) -> str:
     text = _line(value, name, 2 * _LONGEST_NOUN + 1)
     if name == "unit":
-        text = "" if text == "one" else text.removeprefix("one ").strip()
+        text = "" if text == "one" else without_one(text)
     parts = [part.strip() for part in text.split("/")]
     if len(parts) > 2 or not all(parts) or max(map(len, parts)) > _LONGEST_NOUN:
         raise ParameterError(

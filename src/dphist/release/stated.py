@@ -8,8 +8,8 @@ from dphist.data.label_counts import LabelCounts
 from dphist.errors import ParameterError, phrase
 from dphist.parameters import decimal_text, exact_number
 from dphist.privacy import PrivacyUnit
+from dphist.privacy.as_text import find_forms
 from dphist.privacy.unit import as_unit
-from dphist.release.presentation import find_forms
 
 
 def check_users(release: Any, users: Any) -> None:
