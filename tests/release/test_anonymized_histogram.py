@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dphist as dh
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 from tests.support.histograms import histogram_of
 
 counts_lists = st.lists(st.integers(1, 40), max_size=30)

@@ -23,7 +23,7 @@ from dphist.noise import Source, two_sided_geometric
 from dphist.noise.magnitude import geometric_upper_bound
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import Release
-from dphist.release.released import refuse_released
+from dphist.release.tabular import refuse_released
 
 
 class Drawn(NamedTuple):

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from dphist.errors import ParameterError
 from dphist.release.interval_estimate import IntervalEstimate
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 from dphist.tables.keys import Value
 
 TOO_SMALL = "too few records beside the noise: nothing can be said"

@@ -18,7 +18,7 @@ from dphist.release.quantiles import read_shares, several
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.range_histogram.answers import ERRORS
 from dphist.release.release import save_kind
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 from dphist.tables.keys import Keys, Value
 
 

@@ -25,7 +25,7 @@ from dphist.ranges.leaf_counts import LeafCounts
 from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
-from dphist.release.released import refuse_released
+from dphist.release.tabular import refuse_released
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.found import write_found
 from dphist.tables.keys import Keys

@@ -21,8 +21,8 @@ from dphist.noise.quantiles import GRID, logarithm_above, normal_quantile_above
 from dphist.privacy import ApproxZCDP, PrivacyUnit
 from dphist.release.label_table import LabelTable
 from dphist.release.release import Release
-from dphist.release.released import refuse_released
 from dphist.release.stated import make_provenance
+from dphist.release.tabular import refuse_released
 
 LARGEST_COUNT = LARGEST
 """Larger counts are replaced by this; that moves no two counts further apart."""

@@ -13,8 +13,8 @@ from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.privacy.exchanged import find_exchanged
 from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
-from dphist.release.released import refuse_released
 from dphist.release.stated import refuse_exchanged
+from dphist.release.tabular import refuse_released
 
 _PARTS = (ONE_RECORD, ONE_EVENT)
 """What users have many of: only a bound relates these units to users."""

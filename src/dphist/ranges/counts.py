@@ -14,7 +14,7 @@ from dphist.data.binned_counts import BinnedCounts
 from dphist.data.guard import refuse_guarded
 from dphist.errors import DataError, ParameterError
 from dphist.privacy import PrivacyUnit
-from dphist.release.released import refuse_released
+from dphist.release.tabular import refuse_released
 
 
 @dataclass(frozen=True, slots=True, repr=False)

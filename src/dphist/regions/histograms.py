@@ -12,7 +12,7 @@ from dphist.data.region_tree import RegionPath, RegionTree
 from dphist.errors import ParameterError
 from dphist.release.anonymized_histogram import AnonymizedHistogram
 from dphist.release.release import save_kind
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 
 _LARGEST = 2**63 - 1
 

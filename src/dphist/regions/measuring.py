@@ -20,7 +20,7 @@ from dphist.mechanism import provenance_of_unit
 from dphist.noise import Source
 from dphist.noise.inversion import check_source
 from dphist.release.release import Release
-from dphist.release.released import refuse_released
+from dphist.release.tabular import refuse_released
 
 PARTS = ("column_ends", "columns", "row_ends", "rows")
 """The noisy numbers of a scan, and where its blocks end."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 from dphist.arrays import IntArray
 from dphist.data.diagram import Diagram, merge_pairs
 from dphist.errors import DataError, ParameterError, join_arguments
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)

@@ -11,7 +11,7 @@ from dphist.arrays import FloatArray, IntArray
 from dphist.errors import ParameterError, UnsupportedError
 from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 
 
 class SumAnswers(Protocol):

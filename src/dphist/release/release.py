@@ -42,7 +42,6 @@ from dphist.release.mechanism_json import (
 from dphist.release.mechanisms import find_mechanism
 from dphist.release.presentation import Presentation, Words
 from dphist.release.range_histogram import RangeHistogram
-from dphist.release.released import Released
 from dphist.release.running_counts import RunningCounts
 from dphist.release.stated import (
     check_unit_word,
@@ -53,7 +52,7 @@ from dphist.release.stated import (
     refuse_exchanged,
 )
 from dphist.release.table_writer import TableWriter
-from dphist.release.tabular import Tabular
+from dphist.release.tabular import Released, Tabular
 from dphist.shown import show_by
 
 FORMAT = "dphist release"

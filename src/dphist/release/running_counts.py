@@ -20,7 +20,7 @@ from dphist.release.label_types import (
     format_label,
     read_label,
 )
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 
 Reading: TypeAlias = Mapping[Any, int] | tuple[Sequence[Any], Sequence[int]]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.errors import DphistError
+from dphist.errors import DphistError, ParameterError
 from dphist.shown import show_by
 
 _NULLABLE = {
@@ -98,3 +98,21 @@ class Tabular:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the table as an Arrow stream, for every library that reads such streams."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+
+class Released(Tabular):
+    """A release or its value. Not secret."""
+
+    __slots__ = ()
+
+
+def refuse_released(data: object, name: str) -> None:
+    """Refuse what is released, where a mechanism is given data as the parameter `name`."""
+    if isinstance(data, Released):
+        raise ParameterError(
+            name,
+            f"must be data, and this {type(data).__name__} is released already: computing from it "
+            "costs nothing and needs no mechanism",
+            "to try a mechanism on its numbers, make data of them with Profile.from_prevalences or "
+            "LabelCounts.from_counts, or give an array of bins",
+        )

@@ -28,7 +28,7 @@ from dphist.mechanism import MechanismBase
 from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, find_delta
 from dphist.privacy.guarantees import Protecting
 from dphist.release.release import FOR_TESTS, Release
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 from dphist.render.html import HEAD, card, page
 from dphist.render.text import text
 from dphist.report import make_release_document

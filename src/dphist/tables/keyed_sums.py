@@ -15,7 +15,7 @@ from dphist.data.clamp import Clamp
 from dphist.errors import ParameterError
 from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate, name_columns
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 from dphist.tables.conditions import Term
 from dphist.tables.widths import NORMAL
 

@@ -15,7 +15,7 @@ from dphist.noise import Source, two_sided_geometric
 from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
-from dphist.release.released import refuse_released
+from dphist.release.tabular import refuse_released
 from dphist.tables.accepting import accept_counts, refuse_other_data
 from dphist.tables.cell_sums import Columns, SumsLaw, check_same_sums, make_prefix
 from dphist.tables.contrasts import measure_all, sum_over_axes

@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from dphist.arrays import FloatArray, IntArray
 from dphist.errors import UnsupportedError
-from dphist.release.released import Released
-from dphist.release.tabular import Tabular
+from dphist.release.tabular import Released, Tabular
 from dphist.tables.cells import MADE_WHOLE, WholeTable, label_columns, refuse_errors
 from dphist.tables.conditions import variances_of_part
 from dphist.tables.impossible import Rules

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from dphist.release.released import Released
+from dphist.release.tabular import Released
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,7 @@ from dphist.release.range_histogram.bin_numbers import BinNumbers
 from dphist.release.range_histogram.boxes import check_boxes
 from dphist.release.range_histogram.distribution import Distribution
 from dphist.release.range_histogram.exchange import Exchanged
-from dphist.release.released import Released
-from dphist.release.tabular import pandas_module
+from dphist.release.tabular import Released, pandas_module
 from dphist.shown import show_by
 
 if TYPE_CHECKING:
