@@ -6,8 +6,9 @@ from typing import Any
 from dphist.commands.options import UsageError
 from dphist.document.options import Group, Needs, Option
 from dphist.errors import ParameterError, phrase
+from dphist.privacy.as_text import find_forms
 from dphist.privacy.unit import PrivacyUnit, as_unit
-from dphist.release.presentation import WORDS, Presentation, find_forms
+from dphist.release.presentation import WORDS, Presentation
 from dphist.release.release import Release
 
 _MEANINGS = {

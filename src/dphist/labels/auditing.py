@@ -1,4 +1,4 @@
-"""How mechanisms for labels are audited: neighbors, which delta is for, what a release states."""
+"""How mechanisms for labels are audited: on which neighbors, and what a release states."""
 
 import random
 import unicodedata

@@ -25,7 +25,7 @@ from dphist.release.stated import make_provenance
 from dphist.release.tabular import refuse_released
 
 LARGEST_COUNT = LARGEST
-"""Larger counts are replaced by this; that moves no two counts further apart."""
+"""Larger counts are clamped to this; clamping never increases a difference."""
 
 
 class LabelsMeasuring(MechanismBase):

@@ -221,14 +221,19 @@ def check_mechanisms(mechanisms: Iterable[Any]) -> tuple[Any, ...]:
                 f"must all state a guarantee: number {number} is {_name_type(made)}, without one",
                 "have its `guarantee` be a PureDP, ZCDP, ApproxDP or ApproxZCDP",
             )
-        if hasattr(made, "update") or not hasattr(made, "release"):
+        if not takes_data_once(made):
             raise ParameterError(
                 "mechanisms",
-                f"must each be released once: number {number} is {_name_type(made)}, to which data "
-                "come more than once",
+                f"must each be released once: number {number} is {_name_type(made)}, which takes "
+                "data more than once",
                 "charge it to a ledger",
             )
     return held
+
+
+def takes_data_once(mechanism: Any) -> bool:
+    """Whether a mechanism has all data in one `release`: it is no stream and no session."""
+    return hasattr(mechanism, "release") and not hasattr(mechanism, "update")
 
 
 def find_losses(mechanism: Any) -> Losses:

@@ -27,7 +27,7 @@ SUMS, CAP = "largest_counts", "max_labels"
 """The keys of `Release.noisy` beside that of users: sums of the largest counts, and the cap."""
 
 LARGEST_COUNT = 1 << 36
-"""Larger counts of users with one label are replaced by this; no two counts move further apart."""
+"""Larger counts of users with one label are clamped to this; no difference grows by that."""
 
 
 class AutoMeasuring(LabelsMeasuring):

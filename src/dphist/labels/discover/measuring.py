@@ -30,7 +30,7 @@ from dphist.privacy import ApproxZCDP
 from dphist.release.label_table import LabelTable
 
 LARGEST_COUNT = 1 << 36
-"""Larger counts are replaced by this; that moves no two counts further apart."""
+"""Larger counts are clamped to this; clamping never increases a difference."""
 
 
 def find_labels(

@@ -1,7 +1,7 @@
 """What a release of a threshold histogram costs, by public numbers alone.
 
-Threshold and noise of one release need not add their deltas. A label of a user is new, and the
-threshold may betray it, or shared with others, and its noisy count may. As long as the delta of the
+Threshold and noise of one release need not add their deltas. A label of a user is either new, and
+the threshold may betray the user, or shared, and its noisy count may. As long as the delta of the
 noise is convex in the squared distance, a mixture of both is never worse than one of the ends
 (`docs/understand/proofs/threshold.md`, Lemma 8; `top_labels.md`, Lemma 8).
 """
