@@ -223,5 +223,5 @@ def test_a_head_that_names_no_such_key_is_refused(said: Any) -> None:
     told: dict[str, Any] = {"keys": KEYS, "unlisted": "drop", "user": "who", "max_rows": 2}
     made = KeyedCounts.partial(table_of(some_rows(3)), **told, part=0, parts=1)
     made = dh.Partial(dict(made.head) | {"one_row_per": said}, made.table)
-    with pytest.raises(DataError, match="the part is no table"):
+    with pytest.raises(DataError, match="the part was not made by"):
         KeyedCounts.merge([made])

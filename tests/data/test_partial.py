@@ -226,7 +226,7 @@ def test_files_that_are_no_parts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputFileError) as raised:
         Partial.load(tmp_path / "text")
     assert "secret-name" not in str(raised.value)
-    with pytest.raises(DataError, match=r"no table that Partial\.to_arrow"):
+    with pytest.raises(DataError, match=r"not made by Partial\.to_arrow"):
         Partial.from_arrow(table_of(ROWS))
 
 
@@ -352,7 +352,7 @@ def test_a_head_that_was_edited_is_refused_without_a_value(kind: str) -> None:
             assert "secret-name" not in said
     if kind == "labels and users":
         for users in ([-5, 3], [0.5, 1], [1, 2, 3], [1], ["secret-name", 1]):
-            assert "no table that" in merged(replaced("users", users))
+            assert "not made by" in merged(replaced("users", users))
 
 
 @pytest.mark.long(every=2)
@@ -391,7 +391,7 @@ def test_what_other_programs_note_of_columns_does_not_matter() -> None:
     more = [
         each.append_column(name, each["count"]) for name, each in zip("abc", parts, strict=True)
     ]
-    with pytest.raises(DataError, match=r"no table that Partial\.to_arrow"):
+    with pytest.raises(DataError, match=r"not made by Partial\.to_arrow"):
         dh.LabelCounts.merge(more)
 
 

@@ -91,7 +91,7 @@ def test_what_is_no_part_with_sums_is_refused() -> None:
         Partial({**head, "sums": [["spent", "0", "1", "0.3"], ["x", "0", "1", "1"]]}, table),
         Partial(head, table.set_column(2, "v0", table["v0"].cast(pa.float64()))),
     ):
-        with pytest.raises(dh.DataError, match="the part is no table"):
+        with pytest.raises(dh.DataError, match="the part was not made by"):
             dh.LabelCounts.merge([broken])
 
 

@@ -298,8 +298,8 @@ def test_a_plan_is_of_units_that_are_added_or_removed(unit: Any) -> None:
     [
         ([], "must name at least one mechanism"),
         ([dh.LeafCounts], "number 1 is the class LeafCounts, without one"),
-        ([dh.ContinualHistogram(**STREAM)], "number 1 is a ContinualHistogram, to which data come"),
-        ([dh.ContinualMechanism(**STREAM)], "number 1 is a ContinualMechanism, to which data come"),
+        ([dh.ContinualHistogram(**STREAM)], "number 1 is a ContinualHistogram, which takes data"),
+        ([dh.ContinualMechanism(**STREAM)], "number 1 is a ContinualMechanism, which takes data"),
         ("abc", "must be a sequence of mechanisms"),
         (3, "must be a sequence of mechanisms"),
     ],

@@ -201,5 +201,5 @@ def test_heads_that_state_no_regions_are_refused_without_a_name() -> None:
     for regions in wrong:
         edited = [Partial({**each.head, "regions": regions}, each.table) for each in parts]
         said = refusal(lambda: dh.RegionalProfile.merge(edited))  # noqa: B023
-        assert "no table that" in said
+        assert "not made by" in said
         assert "secret" not in said

@@ -406,7 +406,7 @@ def test_heads_that_were_edited_are_refused() -> None:
     ],
 )
 def test_keys_that_were_edited_are_refused(text: str) -> None:
-    assert "no table that Partial.to_arrow" in edited(
+    assert "not made by Partial.to_arrow" in edited(
         lambda head: {**head, "keys": text}, cut(lambda _: table())
     )
 
