@@ -79,7 +79,6 @@ def write_csv(table: pa.Table, field: Field, below: int | None = None) -> str:
     below : a smaller number in the column count is written as ``<10``, and what follows it in its
         row is left empty, but for what does not depend on it.
 
-    >>> from dphist.document.csv_field import safe_field
     >>> print(write_csv(pa.table({"sex": ["f"], "count": [2.0], "error": [1.0]}), safe_field))
     "sex","count","error"
     "f",2.000,1
