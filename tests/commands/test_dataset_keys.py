@@ -148,6 +148,26 @@ def test_plans_take_listed_values(run, capsys) -> None:
     assert "must list values of 'n'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["ranges", "groups"])
+def test_plans_take_listed_bins(run, kind, capsys) -> None:
+    facts = FACTS + 'day = "2026-02-01:2026-02-05:1d"\n'
+    words = f"plan {kind} --expect-total 100 --epsilon 1 --bins"
+    named = {"age": "2", "day": "4"} | ({"age,3,day": "2,3,4"} if kind == "ranges" else {})
+    for names, numbers in named.items():
+        assert run(f"{words} {names} --json", facts=facts) == 0
+        made = json.loads(capsys.readouterr().out)
+        assert run(f"{words} {numbers} --json", facts=facts) == 0
+        assert json.loads(capsys.readouterr().out) == made
+    assert run(f"{words} n", facts=facts) == 2
+    assert "--bins must be given for 'n': held/clinic.toml has none" in capsys.readouterr().err
+    assert run(f"{words} town", facts=facts) == 2
+    assert "lists values of 'town', and no bins" in capsys.readouterr().err
+    assert main(f"{words} age".split()) == 2
+    assert "--bins must be a whole number" in capsys.readouterr().err
+    assert run(f"{words} 1.5", facts=facts) == 2
+    assert "argument --bins: must be a whole number" in capsys.readouterr().err
+
+
 def test_listed_values_are_paid_for(run, capsys) -> None:
     dh.Ledger.create("held/a.ledger", epsilon=30, delta="1e-5", unit="one patient")
     facts = 'unit = "one patient"\nledger = "a.ledger"\n' + FACTS

@@ -39,6 +39,8 @@ def set_keys(options: argparse.Namespace, said: Description, known: Mapping[str,
         _set_bins(options, said)
     elif "column" in known and options.column is not None:
         _set_bins_of_groups(options, said)
+    elif "bins" in known and "column" not in known:  # of a plan, which asks for their number alone
+        options.bins = _count_bins(said, options.bins)
     if "tz" in known:
         _set_zone(options, said)
 
@@ -100,6 +102,13 @@ def _set_bins_of_groups(options: argparse.Namespace, said: Description) -> None:
         options.bins = said.choose_axis(options.column, None)
     elif options.column in said.keys:
         options.bins = said.choose_axis(options.column, read_bins(options.bins))
+
+
+def _count_bins(said: Description, typed: Any) -> Any:
+    """Return the number of bins of each column that is named; a number as it is."""
+    if isinstance(typed, tuple):
+        return tuple(_count_bins(said, each) for each in typed)
+    return said.choose_axis(typed, None).bins if isinstance(typed, str) else typed
 
 
 def _set_zone(options: argparse.Namespace, said: Description) -> None:

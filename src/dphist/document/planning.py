@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from dphist.arrays import IntArray
 from dphist.document.options import Option, Table, make_option, split_parts, whole
 from dphist.errors import ParameterError
-from dphist.parameters import positive_delta, privacy_parameter, whole_number
+from dphist.parameters import positive_delta, privacy_parameter, read_number, whole_number
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.delta_worth import suggest_delta
 from dphist.privacy.unit import ONE_RECORD, ONE_USER
@@ -360,6 +360,11 @@ def make_compared_option(
     read: dict[str, Any] = {"value": "N,N,...", "read": several(whole)}
     said = f"; several are compared: 1,10,50{more}"
     return make_option(mechanism, field_name, said, **read | changes)
+
+
+def read_bins(text: str) -> int | str:
+    """Read a number of bins, or the name of a column whose bins a description lists."""
+    return whole(text) if read_number(text) is not None else text
 
 
 DELTA_OPTION = Option(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dphist.document import planning
-from dphist.document.options import Option, Table, whole
+from dphist.document.options import Option, Table
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.groups.mechanism import GroupedHistogram
 from dphist.parameters import privacy_parameter, whole_number
@@ -70,7 +70,13 @@ def _command(_asked: Asked, row: Row, unit: PrivacyUnit) -> list[str]:
 
 def _options() -> Table:
     return [
-        Option("bins", "number of bins of each group", "N", whole, required=True),
+        Option(
+            "bins",
+            "number of bins of each group; with --dataset, also a column whose bins it lists",
+            "N",
+            planning.read_bins,
+            required=True,
+        ),
         planning.guess(
             "total", "a public guess of the number of records of a usual group", required=True
         ),

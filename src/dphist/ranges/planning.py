@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dphist.document import planning
-from dphist.document.options import Option, Table, make_option, split_parts, whole
+from dphist.document.options import Option, Table, make_option, split_parts
 from dphist.document.planning import Asked, Column, Found, Planning, Quantity, Row
 from dphist.parameters import whole_number
 from dphist.privacy import PrivacyUnit
@@ -83,7 +83,8 @@ def _options() -> Table:
     return [
         Option(
             "bins",
-            "number of bins; of several axes, that of each",
+            "number of bins; of several axes, that of each; with --dataset, also a column whose "
+            "bins it lists",
             "N[,N...]",
             _bins,
             required=True,
@@ -93,9 +94,9 @@ def _options() -> Table:
     ]
 
 
-def _bins(text: str) -> int | tuple[int, ...]:
-    """Read the number of bins of each axis."""
-    one, *others = map(whole, split_parts(text))
+def _bins(text: str) -> int | str | tuple[int | str, ...]:
+    """Read the number of bins of each axis, or its column."""
+    one, *others = map(planning.read_bins, split_parts(text))
     return (one, *others) if others else one
 
 
