@@ -4,9 +4,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
+from tests.support.refusal import SENTINEL
 
 FACTS = 'files = "visits.csv"\nuser = "patient"\nmax_labels = 2\nmax_records = 2\nmax_rows = 2\n'
 KEYS = '[keys]\ntown = ["A", "B"]\nage = "0:100:50"\ncode = "@codes.txt"\nyear = [2024, 2025]\n'
@@ -42,6 +45,50 @@ def test_listed_values_are_used_by_name(tmp_path: Path) -> None:
     assert clinic.groups({"town": None}, column="age", other=True).groups.names == ("town",)
     labels = dh.ThresholdHistogram(epsilon=9, labels=clinic.keys["code"], max_labels=2)
     assert labels.release(clinic.labels("code")).value.to_arrow().num_rows == 2
+
+
+@pytest.mark.parametrize("paid", [False, True])
+def test_labels_are_released_by_the_list_alone(tmp_path: Path, paid: bool) -> None:
+    clinic = describe(tmp_path)
+    if paid:
+        dh.Ledger.create(tmp_path / "a.ledger", epsilon=9, delta="1e-5", unit="one user")
+        clinic = describe(tmp_path, FACTS + 'ledger = "a.ledger"\n' + KEYS)
+
+    def release(column: str, labels: Any) -> dh.Release:
+        bounds: dict[str, Any] = {"max_labels": 2, "delta": 0 if labels else "1e-6"}
+        mechanism = dh.ThresholdHistogram(epsilon=1, labels=labels, **bounds)
+        counts = clinic.labels(column)
+        if not paid:
+            return mechanism.release(counts)
+        with clinic.ledger() as ledger:
+            return ledger.release(mechanism, counts, by="ann", key=f"{column} {labels}")
+
+    assert release("code", ["x", "y"]).value.to_arrow().num_rows == 2
+    release("year", ["2024", "2025"])  # in a text file they are text
+    release("year", None)  # labels that enough users have
+    paid_entries = len(clinic.ledger().entries()) if paid else 0
+    for others in (["x"], ["y", "x"], ["x", "y", "z"]):
+        said = refusal(lambda others=others: release("code", others))
+        assert said.startswith("labels must be what the description of the data lists of this")
+        assert said.endswith("pass these; labels of text files are text")
+    said = refusal(lambda: release("age", [20, 60]))
+    assert said == "labels must be left out: the description of the data has bins of this column"
+    if paid:
+        with clinic.ledger() as ledger:
+            assert len(ledger.entries()) == paid_entries  # what is refused costs nothing
+
+
+def test_truth_values_are_no_numbers(tmp_path: Path) -> None:
+    table = pa.table({"patient": ["1", "2"], "year": [0, 1]})
+    pq.write_table(table, tmp_path / "visits.parquet")
+    facts = FACTS.replace("visits.csv", "visits.parquet") + "[keys]\nyear = [0, 1]\n"
+    clinic = describe(tmp_path, facts)
+    known: dict[str, Any] = {"epsilon": 1, "max_labels": 2, "labels": [False, True]}
+    assert "labels must be what" in refusal(
+        lambda: dh.ThresholdHistogram(**known).release(clinic.labels("year"))
+    )
+    known["labels"] = [0, 1]
+    dh.ThresholdHistogram(**known).release(clinic.labels("year"))
 
 
 CHANGED: list[Any] = [
@@ -133,6 +180,34 @@ def test_a_wrong_list_is_named(tmp_path: Path, line: str, says: str) -> None:
     said = refusal(lambda: describe(tmp_path, f"{FACTS}[keys]\n{line}\n"))
     assert says in said
     assert said.startswith(str(tmp_path / "clinic.toml"))
+
+
+@pytest.mark.parametrize(
+    ("files", "listed"),
+    [
+        ("stays.txt", "stays.txt"),
+        ("stays.txt", "./stays.txt"),
+        ("stays.txt", "linked.txt"),
+        ("stays.txt", "hard.txt"),
+        ("*.txt", "stays.txt"),
+        ("data", "data/more.txt"),
+        ("none.csv", "none.csv"),
+    ],
+)
+def test_a_list_is_no_file_of_the_data(tmp_path: Path, files: str, listed: str) -> None:
+    (tmp_path / "data").mkdir()
+    for name in ("stays.txt", "data/more.txt"):
+        (tmp_path / name).write_text(f"{SENTINEL}\n")
+    if listed == "linked.txt":
+        (tmp_path / listed).symlink_to("stays.txt")
+    if listed == "hard.txt":
+        (tmp_path / listed).hardlink_to(tmp_path / "stays.txt")
+    facts = FACTS.replace("visits.csv", files) + f'[keys]\ntown = "@{listed}"\n'
+    said = refusal(lambda: describe(tmp_path, facts))
+    assert SENTINEL not in said
+    assert f"keys must be listed by a public file: {tmp_path / listed} is of the data" in said
+    (tmp_path / "towns").write_text("A\nB\n")
+    assert describe(tmp_path, facts.replace(f"@{listed}", "@towns")).keys["town"] == ("A", "B")
 
 
 def test_how_files_are_read(tmp_path: Path) -> None:

@@ -2,16 +2,18 @@
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.given_files import Files
 from dphist.data.axis.axis import Axis
 from dphist.data.binned_counts import BinnedCounts, bin_counts
+from dphist.data.guard import guard
 from dphist.data.label_counts import LabelCounts
 from dphist.data.profile import Profile
 from dphist.data.region_tree import RegionTree
@@ -77,15 +79,22 @@ class Dataset:
         """Count labels; parameters as for `LabelCounts.from_table` (default: as the file says).
 
         Without ``max_count`` in the file, it is 1. With ``wide``, `label` is what the column of
-        labels is called.
+        labels is called. If the file lists values of `label`, a mechanism for listed labels must
+        have these, as ``keys[label]``; it refuses the counts otherwise.
         """
-        return LabelCounts.from_table(
+        given = self._give(null_users, progress, label)
+        ledger = given.pop("ledger")
+        counts = LabelCounts.from_table(
             label=label,
             max_labels=self._bound("max_labels", max_labels),
             max_count=self._bound("max_count", max_count),
             null_labels=null_labels,
-            **self._give(null_users, progress, label),
+            **given,
         )
+        name = "label" if "wide" in self.description.facts else label
+        as_text = pa.types.is_string(counts.label_type)
+        listed = self.description.list_labels(name, as_text=as_text)
+        return guard(replace(counts, described=listed), ledger)
 
     def profile(
         self,

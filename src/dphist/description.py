@@ -3,19 +3,20 @@
 import difflib
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from dphist.errors import InputFileError, ParameterError
+from dphist.errors import DphistError, InputFileError, ParameterError
 from dphist.foreign import read_toml
 from dphist.parameters import whole_number
 
 if TYPE_CHECKING:
     from dphist.data.axis.axis import Axis
-    from dphist.tables.keys import Key
+    from dphist.tables.keys import Key, Value
 
 BOUNDS = ("max_labels", "max_count", "max_records", "max_rows", "max_events_per_user")
 """Keys that are largest bounds."""
@@ -69,10 +70,12 @@ class Description:
         try:
             _check_facts(facts)
             _check_reading(facts)
+            described = cls(str(path), MappingProxyType(facts))
+            _check_lists(described)
             keys = _read_keys(facts, Path(path).parent)
         except (ParameterError, InputFileError) as error:
             raise error.within(f"{path}: ") from None
-        return cls(str(path), MappingProxyType(facts), MappingProxyType(keys))
+        return replace(described, keys=MappingProxyType(keys))
 
     @property
     def digest(self) -> str:
@@ -95,8 +98,22 @@ class Description:
     @property
     def lists(self) -> list[str]:
         """The paths of the files with public values."""
-        texts = [each for each in self.facts.get("keys", {}).values() if isinstance(each, str)]
+        keys = self.facts.get("keys", {})
+        given = keys.values() if isinstance(keys, Mapping) else ()  # others are refused
+        texts = [each for each in given if isinstance(each, str)]
         return [self._locate(each[1:]) for each in texts if each.startswith("@")]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether all files are text files by their names, so that all labels are text."""
+        from dphist.counting.reading.file_format import Container, find_format
+        from dphist.counting.reading.paths import find_files
+
+        try:
+            found = [find_format(Path(each).name, each) for each in find_files(self.files)]
+        except DphistError:  # is named when the data are read
+            return False
+        return all(each.container is Container.TEXT for each in found)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -143,6 +160,19 @@ class Description:
             fault = f"must be what {self.path} lists of {name!r}: no more, no less, in that order"
             raise ParameterError(called, fault, f"give {name} alone")
         return asked
+
+    def list_labels(self, name: str, *, as_text: bool) -> "tuple[Value, ...] | None":
+        """Return the values of a column as labels; None if it has none, empty if it has bins.
+
+        Parameters
+        ----------
+        as_text : whether the labels are read as text, so that whole numbers are their digits.
+        """
+        key = self.keys.get(name)
+        if key is None:
+            return None
+        numbers = as_text and all(type(each) is int for each in key.values)
+        return tuple(map(str, key.values)) if numbers else key.values
 
     def choose_bound(self, name: str, asked: int | None, called: str = "") -> int:
         """Return the bound that was asked for, if the file allows it, or that of the file.
@@ -261,6 +291,29 @@ def _check_reading(facts: Mapping[str, Any]) -> None:
         raise ParameterError("delimiter", 'must be one character, such as ";" or "\\t"')
     if "tz" in facts:
         zone_named(facts["tz"])
+
+
+def _check_lists(said: Description) -> None:
+    """Refuse a public list that is a file of the data, by their places: no data are read."""
+    from dphist.counting.reading.paths import find_files  # imports much, as in `choose_key`
+
+    for listed in said.lists:
+        for name in said.files:
+            try:
+                files = find_files(name)
+            except InputFileError:  # is named when the data are read
+                files = [name]
+            if any(_is_same_file(listed, each) for each in files):
+                fault = f"must be listed by a public file: {listed} is of the data"
+                raise ParameterError("keys", fault, "write a list that is made without them")
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    """Whether two paths lead to one file, also by links."""
+    try:
+        return Path(one).samefile(other)
+    except (OSError, ValueError):
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _read_keys(facts: Mapping[str, Any], folder: Path) -> "dict[str, Key]":

@@ -127,7 +127,7 @@ def test_what_the_file_leaves_out_is_left_to_the_command(describe, capsys) -> No
     assert read("labels", "--max-labels", "auto").max_labels == "auto"
     assert read("labels", "--max-labels", "7").max_labels == 7
     assert run_with_dataset("tables") == 2
-    assert "--user needs --max-rows" in refusal(capsys)
+    assert "user in held/clinic.toml needs --max-rows" in refusal(capsys)
     assert run_with_dataset("labels", "--max-labels", "2", "--max-count", "2") == 2
     assert "--max-count must be at most 1, unless held/clinic.toml has it" in refusal(capsys)
 
@@ -160,7 +160,9 @@ def test_what_only_the_file_says_is_not_typed(command, typed, named, describe, c
 )
 def test_users_are_not_given_up(typed, describe, capsys) -> None:
     assert run_with_dataset("anonymize", *typed) == 2
-    assert "--user" in refusal(capsys)
+    said = refusal(capsys)
+    assert typed[0] in said
+    assert "user in held/clinic.toml" in said
 
 
 @pytest.mark.parametrize("stated", ["refuse", "drop", "separate"])
@@ -409,7 +411,7 @@ def test_a_state_has_the_users_of_the_description(describe, capsys, monkeypatch)
     bound = ("--max-events-per-user", "2")
     assert put(monkeypatch, *NEW, *bound, "--user", "visit", "--unit", "one visit") == 0
     assert feed(monkeypatch) == 2
-    assert "--user must be as the stream was made with" in refusal(capsys)
+    assert "user in held/clinic.toml must be as the stream was made with" in refusal(capsys)
     assert not Path("r.json").exists()
     assert put(monkeypatch, "--user", "visit", "--unit", "one patient") == 2
     assert "--unit must be as the stream was made with" in refusal(capsys)
@@ -424,7 +426,7 @@ def test_a_paid_state_goes_on_with_the_users_of_the_account(describe, capsys, mo
     assert feed(monkeypatch, *NEW, *paid) == 0
     for unit, fault in (
         (("--unit", "one visit"), "must be that of the account that paid"),
-        ((), "--user must be as the stream was made with"),
+        ((), "user in held/clinic.toml must be as the stream"),
     ):
         typed = ("--ledger", "held/a.ledger", *paid, "--user", "visit", *unit)
         assert put(monkeypatch, *typed) != 0
@@ -433,14 +435,20 @@ def test_a_paid_state_goes_on_with_the_users_of_the_account(describe, capsys, mo
 
 
 def test_a_state_that_does_not_name_its_users(describe, capsys, monkeypatch) -> None:
-    """Of a program or an earlier version: a description cannot vouch for events before."""
+    """Of a program or an earlier version: no option vouches for the events before."""
     describe(EVENTS)
     stated: dict[str, Any] = {"epsilon": 5, "delta": "1e-6", "horizon": 100}
     stated["max_events_per_user"] = 2
     with dh.ContinualHistogram.open("s.db", **stated) as stream:
         stream.update(["a"], user="1")
-    assert feed(monkeypatch) != 0
-    assert "does not say who its users are" in refusal(capsys)
+    for go_on in (
+        lambda: feed(monkeypatch),
+        lambda: put(monkeypatch, "--user", "patient", "--unit", "one patient"),
+    ):
+        assert go_on() != 0
+        assert "say so once in Python, stream.name_users('patient')" in refusal(capsys)
+    with dh.ContinualHistogram.open("s.db") as stream:
+        stream.name_users("patient", "one patient")
     assert put(monkeypatch, "--user", "patient", "--unit", "one patient") == 0
     assert feed(monkeypatch) == 0
     assert dh.Release.load("r.json").guarantee.unit.who == "patient"
@@ -449,7 +457,7 @@ def test_a_state_that_does_not_name_its_users(describe, capsys, monkeypatch) -> 
 def test_a_stream_of_users_needs_a_bound(describe, capsys, monkeypatch) -> None:
     for more in ((), ("--dry-run",)):
         assert feed(monkeypatch, *NEW, *more) == 2
-        assert "--user needs --max-events-per-user" in refusal(capsys)
+        assert "user in held/clinic.toml needs --max-events-per-user" in refusal(capsys)
 
 
 PLANS = {

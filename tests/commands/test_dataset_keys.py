@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import dphist as dh
@@ -112,6 +114,16 @@ def test_known_labels_are_those_of_the_column(run, capsys) -> None:
     assert run(f"labels --label code {BUDGET}") == 0  # labels that enough users have
 
 
+def test_whole_numbers_are_labels_of_text_files(run, capsys) -> None:
+    facts = FACTS + "n = [1, 2]\n"
+    words = "labels --label n --known-labels n --epsilon 1"
+    assert release_of(run, words, facts=facts).mechanism.labels == ("1", "2")
+    visits = {"patient": ["1", "2"], "n": [1, 2]}
+    pq.write_table(pa.table(visits), "held/visits.parquet")
+    facts = facts.replace("visits.csv", "visits.parquet")
+    assert release_of(run, words, facts=facts).mechanism.labels == (1, 2)
+
+
 def test_leaves_of_regions_are_the_values_of_the_column(run, capsys) -> None:
     words = "anonymize --label code --region town --regions towns.txt --epsilon 1"
     Path("towns.txt").write_text("A,all\nB,all\n")
@@ -193,6 +205,30 @@ def test_a_section_takes_listed_values(run, capsys) -> None:
     Path("run.toml").write_text("\n".join(lines).replace("'town'\ncolumn", "'town=A'\ncolumn"))
     assert main(["run", "run.toml"]) == 2
     assert "group must be what held/clinic.toml lists of 'town'" in capsys.readouterr().err
+
+
+def test_an_error_names_keys_of_the_file(run, capsys) -> None:
+    """It advises no option that a description refuses."""
+    dh.Ledger.create("held/a.ledger", epsilon=30, delta="1e-5", unit="one patient")
+    facts = 'ledger = "a.ledger"\n' + FACTS
+    words = "ranges --column age --epsilon 1 --by ann --key a"
+    assert run(words, facts=facts) != 0
+    said = 'say so with unit = "one patient" in held/clinic.toml when they are counted'
+    assert said in capsys.readouterr().err
+    Path("held/visits.csv").write_text("patient,town\n,A\n")
+    assert run(f"labels --label town {BUDGET}") != 0
+    assert 'null_users = "drop" in held/clinic.toml' in capsys.readouterr().err
+    facts = 'null_users = "separate"\n' + FACTS
+    assert run(f"labels --label town --null-users refuse {BUDGET}", facts=facts) == 2
+    assert "--null-users must be" in capsys.readouterr().err
+    with sqlite3.connect("held/v.db") as connection:
+        connection.execute("CREATE TABLE visit (patient, town)")
+    facts = 'query = "SELECT 1,"\n' + FACTS.replace("visits.csv", "v.db")
+    assert run(f"labels --label town {BUDGET}", facts=facts) == 2
+    assert "query in held/clinic.toml must be one SELECT" in capsys.readouterr().err
+    Path("held/clinic.toml").write_text(facts)
+    assert main(["dataset", "check", "held/clinic.toml"]) == 0
+    assert "held/v.db: not opened, so the query was not tried" in capsys.readouterr().out
 
 
 def test_a_fault_of_the_file_names_its_key(run, capsys) -> None:
@@ -319,6 +355,15 @@ def test_a_row_of_several_records_is_protected_as_a_whole(run, command, capsys) 
         capsys.readouterr()
         assert run(f"{words} {option} {most + 1}", facts=facts) == 2
         assert f"{option} must be at most {most}" in capsys.readouterr().err
+
+
+def test_an_account_of_records_takes_no_rows_of_several(run, capsys) -> None:
+    facts = PEOPLE + 'max_count = 3\nledger = "a.ledger"\n'
+    dh.Ledger.create("held/a.ledger", epsilon=30, delta="1e-5", unit="one record")
+    paid = "--by ann --key a"
+    assert run(f"labels --label town --count n {BUDGET} {paid}", facts=facts) != 0
+    said = "the release protects one row: use an account for the unit 'row'"
+    assert said in capsys.readouterr().err
 
 
 def test_what_protects_less_than_a_row_is_refused(run, capsys) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import dphist as dh
@@ -63,3 +64,14 @@ def test_a_stream_that_was_saved_takes_no_users(tmp_path: Path) -> None:
     with refused(dh.StateError, "load it from there"):
         stream.name_users("patient")
     assert dh.ContinualHistogram.load(tmp_path / "s").named_users is None
+
+
+def test_a_batch_has_the_users_that_were_named() -> None:
+    stream = dh.ContinualHistogram(**BOUNDED)
+    batch = pa.table({"label": ["a", "b"], "patient": ["1", "2"], "visit": ["8", "9"]})
+    stream.update_many(batch, user="visit")  # nobody was named yet
+    stream.name_users("patient")
+    with refused(dh.ParameterError, "user must be 'patient', the column that the stream"):
+        stream.update_many(batch, user="visit")
+    assert stream.time == 2
+    stream.update_many(batch, user="patient")

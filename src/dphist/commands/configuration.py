@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from dphist.commands.described import fill_in
+from dphist.commands.described import fill_in, write_keys
 from dphist.commands.options import UsageError
 from dphist.commands.parsing import Parser, add_table
 from dphist.commands.printing import as_keys, as_options
@@ -138,7 +138,7 @@ def read_command_line(given: Sequence[str]) -> argparse.Namespace:
         return configured
     options = parse_command_line(given)
     fill_in(options, as_options)
-    options.write = as_options(options.command.name_options(options))
+    options.write = write_keys(options, as_options(options.command.name_options(options)))
     return options
 
 
@@ -203,7 +203,7 @@ def read_section(
         _check_complete(command, options)
     except UsageError as error:
         raise error.within(f"{found.path}: [{section.name}] ") from None
-    options.write = as_keys(command.name_options(options))
+    options.write = write_keys(options, as_keys(command.name_options(options)))
     return options
 
 

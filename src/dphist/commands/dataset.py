@@ -44,12 +44,19 @@ def _check(options: argparse.Namespace) -> None:
     say(f"{said.path}: {said.digest}")
     for name, columns in schemas.items():
         listed = ", ".join(f"{column} ({kind})" for column, kind in columns or [])
-        say(f"{name}: {listed or 'not opened, for its columns stand among its rows'}")
+        say(f"{name}: {listed or _say_unopened(said)}")
     for size in Keys(tuple(said.keys.values())).sizes():
         say(f"Public values: {size}.")
     for key in missing:
         say(f"Without {key}, {_WITHOUT[key]}.")
     say("No rows were read.")
+
+
+def _say_unopened(said: Description) -> str:
+    """Say what a file that was not opened leaves open."""
+    if "query" in said.facts:
+        return "not opened, so the query was not tried"
+    return "not opened, for its columns stand among its rows"
 
 
 def _read_schemas(said: Description) -> dict[str, list[tuple[str, str]] | None]:

@@ -1,6 +1,7 @@
 """--dataset: a description of the data in place of FILE, the users, their bounds and the ledger."""
 
 import argparse
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from dphist.errors import Argument, DphistError, Message, ParameterError, phrase
 DATASET = Option("dataset_file", "the description of the data", "TOML", typed="--dataset")
 _SAID = {"file": "files", "user": "user", "unit": "unit", "place": "ledger", "ledger": "ledger"}
 """Options that only the description gives, by name, with its keys."""
+_OF_THE_FILE = (*_SAID.values(), "delimiter", *READING, "wide", "account", "null_users", EACH_ROW)
+"""Keys that no option stands for beside a description, unless it says so."""
 _BOUNDS = {**{name: name for name in BOUNDS}, "sensitivity": "max_records"}
 """Options that are bounded by a key of the description, by name."""
 _OF_AMOUNTS = ("max_count", "max_records", "max_rows")
@@ -74,6 +77,27 @@ def fill_in(
         raise UsageError(error.format(write)) from None
 
 
+def write_keys(
+    options: argparse.Namespace, write: Callable[[Argument], str]
+) -> Callable[[Argument], str]:
+    """Return what writes as keys of the description what is no option beside it; `write` others."""
+    path = getattr(options, "dataset_file", None)
+    if not path:
+        return write
+    allowed = getattr(options, "may_be_given", ())
+
+    def write_described(argument: Argument) -> str:
+        key = _SAID.get(argument.name, argument.name)
+        if key not in _OF_THE_FILE or key in allowed:
+            return write(argument)
+        if argument.value is ...:
+            return f"{key} in {path}"
+        value = json.dumps(argument.value, ensure_ascii=False, default=str)
+        return f"{key} = {value} in {path}"
+
+    return write_described
+
+
 def _fill_in(options: argparse.Namespace) -> None:
     path: str = options.dataset_file
     if not path.endswith(".toml"):
@@ -102,6 +126,7 @@ def _fill_in(options: argparse.Namespace) -> None:
     for name in WORDS:
         if name in known and not known[name].is_present(options):
             setattr(options, name, said.facts.get(name))
+    options.may_be_given = _list_free(said)
     options.described, options.largest, options.filled = said.digest, {}, set()
     options.described_lists = said.lists
     for name in known.keys() & _BOUNDS.keys():
@@ -130,6 +155,13 @@ def _set_reading(
     if known["wide"].is_present(options):
         raise UsageError(Argument("wide") + f" must be left out: {said.path} says it")
     options.wide = said.facts["wide"]
+
+
+def _list_free(said: Description) -> list[str]:
+    """Return the keys of a description that an option may stand for: the file leaves them open."""
+    free = [name for name in ("wide", "account") if name not in said.facts]
+    free += [] if said.has_no_users else [EACH_ROW]
+    return [*free, *(["null_users"] if said.facts.get("null_users") == "separate" else [])]
 
 
 def _set_rows(options: argparse.Namespace, said: Description, known: Mapping[str, Option]) -> None:

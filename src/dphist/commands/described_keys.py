@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dphist.commands.options import UsageError
@@ -78,7 +79,8 @@ def _set_labels(options: argparse.Namespace, said: Description) -> None:
         key = said.keys[typed]
         if key.axis is not None:
             raise ParameterError(_LABELS, f"must be values: {said.path} has bins of {typed}")
-        setattr(options, _LABELS, key)
+        labels = said.list_labels(typed, as_text=said.is_text)
+        setattr(options, _LABELS, replace(key, values=labels))
 
 
 def _set_bins(options: argparse.Namespace, said: Description) -> None:

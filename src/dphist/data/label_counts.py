@@ -68,6 +68,9 @@ class LabelCounts(Secret):
         The listed labels, if all others were counted as "other" before users were bounded; public.
     weight : Weight or None
         How rows were weighted: counts are then sums of weights, in whole steps of it. Public.
+    described : tuple or None
+        The public labels that a description of the data lists of the column, empty if it has bins
+        of it: a mechanism with other listed labels refuses the data. None if it lists none.
     """
 
     _store: Store
@@ -85,6 +88,7 @@ class LabelCounts(Secret):
     _sums: tuple[tuple[str, Clamp], ...] = ()
     other_than: tuple[str, ...] | None = None
     weight: Weight | None = None
+    described: tuple[Any, ...] | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "LabelCounts must be passed to a labels mechanism themselves: an array would lose their "
         "bounds (the data owner may use .counts_of(labels), .largest(number))"

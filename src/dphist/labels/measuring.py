@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import final
+from typing import Any, final
 
 import pyarrow as pa
 
@@ -13,7 +13,7 @@ from dphist.counting import LARGEST
 from dphist.data.guard import refuse_guarded
 from dphist.data.label_counts import LabelCounts
 from dphist.data.weight import say_step
-from dphist.errors import Argument, BoundsError
+from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.mechanism import MechanismBase
 from dphist.noise.inversion import Source
 from dphist.noise.lazy import GAUSSIAN, GUMBEL, LazyNoise
@@ -119,10 +119,11 @@ class LabelsMeasuring(MechanismBase):
             self._check_step(None)
             return LabelCounts.promised(table, self.max_labels, self.max_count)
         self._check_step(table.step)
-        if not _clamp(table.max_labels, self._protected_labels()):
+        if not _is_within(table.max_labels, self._protected_labels()):
             raise _make_bounds_error("max_labels", table.max_labels, self.max_labels)
         if table.max_count > self.max_count:
             raise _make_bounds_error("max_count", table.max_count, self.max_count)
+        _check_described(self.listed_labels, table.described)
         return table
 
     def _protected_labels(self) -> int | None:
@@ -138,6 +139,11 @@ class LabelsMeasuring(MechanismBase):
                 f"{say_step(own)}: make it by ThresholdHistogram(..., step=counts.step) of a table "
                 "that LabelCounts.from_table has counted"
             )
+
+    @property
+    def listed_labels(self) -> tuple[Any, ...] | None:
+        """The public labels that are released whatever the data are; None if they are found."""
+        return None
 
     @property
     def other_than(self) -> tuple[str, ...] | None:
@@ -186,7 +192,19 @@ def sort_released(
     return LabelTable(rows.select(["label", "count"]), sums=found, step=step)
 
 
-def _clamp(bound: int | None, protected: int | None) -> bool:
+def _check_described(own: Sequence[Any] | None, listed: Sequence[Any] | None) -> None:
+    """Refuse other public labels than the owner of the data listed: nobody vouches for those."""
+    if own is None or listed is None:
+        return
+    if not listed:
+        fault = "must be left out: the description of the data has bins of this column"
+        raise ParameterError("labels", fault)
+    if [(type(each), each) for each in own] != [(type(each), each) for each in listed]:
+        fault = "must be what the description of the data lists of this column, in that order"
+        raise ParameterError("labels", fault, "pass these; labels of text files are text")
+
+
+def _is_within(bound: int | None, protected: int | None) -> bool:
     return protected is None or (bound is not None and bound <= protected)
 
 

@@ -12,7 +12,7 @@ from dphist.ledger.amounts import Cost
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PrivacyUnit
 from dphist.privacy.exchanged import find_exchanged
-from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_USER, unit_of_data
+from dphist.privacy.unit import ONE_EVENT, ONE_RECORD, ONE_ROW, ONE_USER, unit_of_data
 from dphist.release.stated import refuse_exchanged
 from dphist.release.tabular import refuse_released
 
@@ -153,12 +153,14 @@ def for_account(guarantee: Guarantee, data: DataUnit, unit: PrivacyUnit, name: s
             own = named
             guarantee = replace(guarantee, unit=own)
     if own.single != unit.single:
+        said = f"the account {name!r} protects {unit}, and the release protects {own}: "
+        remedy = f"use an account for the unit {own.name!r}"
+        if unit.single in _PARTS or own.single == ONE_ROW:  # no column has them
+            raise LedgerError(said + remedy)
         raise LedgerError(
-            f"the account {name!r} protects {unit}, and the release protects {own}: if a column of "
-            f"{unit.plural} bounds the data, say so with "
+            f"{said}if a column of {unit.plural} bounds the data, say so with "
             + Argument("unit", str(unit))
-            + " when they are "
-            f"counted; else use an account for the unit {own.name!r}"
+            + f" when they are counted; else {remedy}"
         )
     return guarantee.for_unit(unit)
 

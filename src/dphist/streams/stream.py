@@ -205,6 +205,13 @@ class ContinualHistogram:
         one = known if unit is None else unit_of_data(unit).single
         self._live.name_users(StreamUsers(column, one))
 
+    def _check_column(self, user: str) -> None:
+        """Refuse users of another column than the one that was named."""
+        named = self.named_users
+        if named is not None and user != named.column:
+            fault = f"must be {named.column!r}, the column that the stream was made with"
+            raise ParameterError("user", fault, "begin another stream for others")
+
     @property
     def time(self) -> int:
         """The number of events so far; public."""
@@ -329,7 +336,7 @@ class ContinualHistogram:
             one is an empty event.
         event : column; consecutive rows of one value are one event. Without it each row is one.
         user : column of users, of the same type in all batches; required with
-            `max_events_per_user`.
+            `max_events_per_user`. The one that was given to `name_users`, if that was called.
         key : where the batch comes from, and last a whole number that grows from batch to batch of
             this origin, such as ("topic", partition, offset). A durable stream keeps it in the
             commit of the events. A batch with a number not above that of the last one counted
@@ -349,6 +356,7 @@ class ContinualHistogram:
         bounded = self.mechanism.max_events_per_user is not None
         if user is not None:
             check_user(bounded, given=True)
+            self._check_column(user)
         batch = read_events(
             events,
             label=label,

@@ -227,7 +227,7 @@ _NOT_ABOUT = {
     *("output", "table", "report", "overwrite", "quiet", "json", "dry_run", "reserve", "again"),
     *("ledger", "account", "by", "key", "signing_key"),
     *("command", "config", "section", "configuration", "priced", "checked", "write"),
-    *("dataset_file", "described", "largest", "filled", "lifted", "dataset_name"),
+    *("dataset_file", "described", "largest", "filled", "lifted", "may_be_given", "dataset_name"),
     "described_lists",
     *(name for name in WORDS if name != "unit"),
     *("epsilon", "delta", "rho", "known_labels", "expected_total"),

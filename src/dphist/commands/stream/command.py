@@ -266,11 +266,12 @@ def _check_users(stream: ContinualHistogram, options: argparse.Namespace) -> Non
         raise UsageError(phrase(needed))
     if not bounded:
         return
-    if getattr(options, "dataset_file", None) and stream.time and stream.named_users is None:
+    if stream.time and stream.named_users is None:
         # A state of an earlier version, or of a program: its users may be others.
+        call = f"stream.name_users({options.user!r})"
         raise UsageError(
-            f"{options.state} does not say who its users are, and {options.dataset_file} does: "
-            "begin another stream"
+            f"{options.state} does not say who its users are: begin another stream; or, if they "
+            f"are of the column {options.user!r}, say so once in Python, {call}"
         )
     stream.name_users(options.user, get_named_unit(options))
 

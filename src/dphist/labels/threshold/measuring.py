@@ -99,6 +99,11 @@ class ThresholdMeasuring(LabelsMeasuring):
         return (*self.labels, OTHER)
 
     @property
+    def listed_labels(self) -> tuple[Any, ...] | None:
+        """The public labels, as they were given."""
+        return self.labels
+
+    @property
     def other_than(self) -> tuple[str, ...] | None:
         """The listed labels, if all others are released as one, "other"; None if they are not."""
         return self.labels if self.other else None

@@ -12,14 +12,16 @@ def count_events(stream: ContinualHistogram, events: list[Event]) -> None:
     kind, labels = stream.mechanism.label_type, [event.labels for event in events]
     if events[0].user is None:
         stream.update_many([[read_label(text, kind) for text in texts] for texts in labels])
-    elif kind != "text":
-        stream.update_many(
-            _make_typed_rows(events, kind), label="label", event="event", user="user"
-        )
+        return
+    user = "user" if stream.named_users is None else stream.named_users.column
+    label, event = (name if name != user else f"{name} of {user}" for name in ("label", "event"))
+    if kind != "text":
+        rows = _make_typed_rows(events, kind).rename_columns([event, label, user])
+        stream.update_many(rows, label=label, event=event, user=user)
     else:
         listed = pa.array(labels, pa.list_(pa.large_string()))
-        table = pa.table({"label": listed, "user": _make_users(events)})
-        stream.update_many(table, label="label", user="user")
+        table = pa.table({label: listed, user: _make_users(events)})
+        stream.update_many(table, label=label, user=user)
 
 
 def _make_users(events: list[Event]) -> pa.Array:
