@@ -54,6 +54,24 @@ def test_labels_and_numbers_are_what_they_are() -> None:
         assert [row[name] for row in rows] == numbers.tolist()
 
 
+@pytest.mark.parametrize("noise", ["truncated", "optimal"])
+def test_noise_that_ends_has_intervals_of_the_heading(noise: str) -> None:
+    """They are at 95 %, as of other noise, and not the bounds that always hold."""
+    bounds = {"max_labels": 1, "max_count": 1}
+    mechanism = dh.ThresholdHistogram(epsilon="0.5", delta="1e-6", noise=noise, **bounds)
+    release = mechanism.release({"label": ["a", "b"], "count": [400, 300]})
+    content = table_file(release, ".xlsx")
+    assert isinstance(content, bytes)
+    _, *rows = sheets_of(content)["Table"]
+    found = mechanism.intervals(release, 0.95)
+    assert found.upper.tolist() < mechanism.intervals(release, 1).upper.tolist()
+    assert [(row["C"], row["D"]) for row in rows] == [*zip(found.lower, found.upper, strict=True)]
+    lines = csv.DictReader(release.to_csv().splitlines())
+    assert [(int(row["low"]), int(row["high"])) for row in lines] == [
+        *zip(found.lower, found.upper, strict=True)
+    ]
+
+
 def test_each_table_has_a_sheet_without_what_it_does_not_use() -> None:
     release = tables()
     content = table_file(release, ".xlsx")
@@ -79,6 +97,14 @@ def test_how_to_read_it_is_what_the_page_says() -> None:
     assert any("Each interval reaches" in str(text) for text in said)
     assert {"What is guaranteed", "What is not covered", "Owner", "Health office"} <= set(said)
     assert not any(re.search(r"\{\w+\}", str(text)) for text in said)  # every slot is filled
+
+
+def test_a_sheet_says_nothing_of_pictures() -> None:
+    content = table_file(labels(), ".xlsx", show_below=1000)
+    assert isinstance(content, bytes)
+    said = [str(cell) for row in sheets_of(content)[spreadsheet.GUIDE] for cell in row.values()]
+    assert any("written <1000, as a rule asks" in text for text in said)
+    assert not any("picture" in text for text in said)
 
 
 def test_long_tables_go_on_on_the_next_sheet_and_names_are_excels(monkeypatch) -> None:

@@ -20,7 +20,7 @@ _NO_PRIVACY = (
     "release holds every number. Where numbers add up, one that is not shown may follow from "
     "others."
 )
-_NO_PICTURES = "There are no pictures here: they would draw small numbers too."
+NO_PICTURES = "There are no pictures here: they would draw small numbers too."
 
 
 def write_below(below: int) -> str:
@@ -70,7 +70,7 @@ def leave_out_figures(document: Document, below: int) -> Document:
     below : smaller estimates are not shown: the kind has left them out of all other blocks.
     """
     written = f"Estimates below {below} are written {write_below(below)}, as a rule asks. That"
-    notes = [Note(f"{written} {_NO_PRIVACY}"), Note(_NO_PICTURES, on=ON_PAGE)]
+    notes = [Note(f"{written} {_NO_PRIVACY}"), Note(NO_PICTURES, on=ON_PAGE)]
     sections = [
         replace(each, blocks=_drop_figures(each.blocks))
         if not callable(each.blocks)

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.document.blocks import PAGE, Document, Fact, Note
+from dphist.document.blocks import PAGE, Block, Document, Fact, Note
 from dphist.document.csv_rows import write_column
-from dphist.document.small_counts import find_small, leave_out_small, write_below
+from dphist.document.small_counts import NO_PICTURES, find_small, leave_out_small, write_below
 from dphist.errors import DphistError
 from dphist.render.text import count_columns, in_one_line
 from dphist.sentence import fill
@@ -198,11 +198,16 @@ def _list_rows(document: Document) -> Iterator[tuple[str, str]]:
     for section in (*document.glance, *document.sections):
         if section.name in _LEFT_OUT:
             continue
-        blocks = [each for each in section.list_blocks(PAGE) if isinstance(each, Fact | Note)]
+        blocks = [each for each in section.list_blocks(PAGE) if _has_place(each)]
         if blocks and section.title:
             yield section.title, ""
         for block in blocks:
             if isinstance(block, Note):
                 yield "", block.text
-            else:
+            elif isinstance(block, Fact):
                 yield block.name, in_one_line(block)
+
+
+def _has_place(block: Block) -> bool:
+    """Whether a block is text, and not about pictures, which no sheet has."""
+    return isinstance(block, Fact) or (isinstance(block, Note) and block.text != NO_PICTURES)
