@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import xlsxwriter
 
 import dphist as dh
 from dphist.cli import main
@@ -239,6 +240,29 @@ def test_commands_run_and_their_dry_run_says_the_same(
     assert second.mechanism == first_release.mechanism
     assert second.guarantee == first_release.guarantee
     assert (second.value == first_release.value) is (kind == "streams")
+
+
+@pytest.mark.parametrize("name", ["v.xlsx", "v.JSONL", "v.ndjson.zst", "v.sqlite3", "v.parquet"])
+def test_a_line_that_was_copied_from_a_spreadsheet(
+    browser: "Browser", path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It has tabs, and such files have no separators: an option for them would be refused."""
+    with opened(browser, path) as found:
+        answer(found, file=name, header="who\twhat", user="who", labels_label="what")
+        command = found.page.text_content("#command") or ""
+        assert "--delimiter" not in command
+        answer(found, file="v.csv")
+        assert "--delimiter tab" in (found.page.text_content("#command") or "")
+        answer(found, kind="streams", streams_label="what", file=name)
+        assert "a stream is read from a CSV file" in (found.page.text_content("#fault") or "")
+    if name == "v.xlsx":
+        rows = [["who", "what"], *([f"p{at}", "l"] for at in range(100))]
+        with xlsxwriter.Workbook(tmp_path / name) as book:
+            sheet = book.add_worksheet()
+            for place, row in enumerate(rows):
+                sheet.write_row(place, 0, row)
+        monkeypatch.chdir(tmp_path)
+        assert main([*words_of(command, tmp_path), "--quiet"]) == 0
 
 
 def test_faults_are_named_and_leave_no_command(browser: "Browser", path: Path) -> None:

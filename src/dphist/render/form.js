@@ -214,17 +214,20 @@ function readOptions(kind) {
   return options;
 }
 
+// Files without separators, whatever a line has that was copied from the program that shows them.
+const unseparated = /\.(parquet|xlsx|sqlite3?|db|(jsonl|ndjson)(\.(gz|zst))?)$/i;
+
 // The option for the separator of the fields, unless it is the usual one of the file.
 function readDelimiter(kind) {
-  const file = find("file").value, isTabbed = /\.tsv(\.gz)?$/i.test(file);
+  const file = find("file").value, isTabbed = /\.tsv(\.(gz|zst))?$/i.test(file);
   if (!kind.reads_file) {
-    if (/\.(parquet|tsv|gz|zip|xlsx|jsonl|ndjson|sqlite|db)$/i.test(file))
+    if (unseparated.test(file) || /\.(tsv|gz|zst|zip)$/i.test(file))
       throw new Fault("Name of the file: a stream is read from a CSV file that is not compressed.");
     if (columns && columns.mark !== "," && columns.names.length > 1)
       throw new Fault("The columns of a stream must be separated by commas.");
     return [];
   }
-  if (!columns || /\.parquet$/i.test(file)) return [];
+  if (!columns || unseparated.test(file)) return [];
   if (columns.mark === "\t") return [["delimiter", "tab"]];
   return columns.mark === ";" || isTabbed ? [["delimiter", columns.mark]] : [];
 }
