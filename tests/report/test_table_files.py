@@ -6,6 +6,7 @@ import json
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -55,10 +56,9 @@ def test_labels_and_numbers_are_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("noise", ["truncated", "optimal"])
-def test_noise_that_ends_has_intervals_of_the_heading(noise: str) -> None:
+def test_noise_that_ends_has_intervals_of_the_heading(noise: Any) -> None:
     """They are at 95 %, as of other noise, and not the bounds that always hold."""
-    bounds = {"max_labels": 1, "max_count": 1}
-    mechanism = dh.ThresholdHistogram(epsilon="0.5", delta="1e-6", noise=noise, **bounds)
+    mechanism = dh.ThresholdHistogram(epsilon="0.5", delta="1e-6", noise=noise, max_labels=1)
     release = mechanism.release({"label": ["a", "b"], "count": [400, 300]})
     content = table_file(release, ".xlsx")
     assert isinstance(content, bytes)

@@ -79,7 +79,7 @@ def _set_labels(options: argparse.Namespace, said: Description) -> None:
         key = said.keys[typed]
         if key.axis is not None:
             raise ParameterError(_LABELS, f"must be values: {said.path} has bins of {typed}")
-        labels = said.list_labels(typed, as_text=said.is_text)
+        labels = said.list_labels(typed, as_text=said.is_text) or ()
         setattr(options, _LABELS, replace(key, values=labels))
 
 
