@@ -7,7 +7,7 @@ from dphist.ledger.budget import Budget
 from dphist.ledger.charging import check_words
 from dphist.ledger.payments import Payments
 from dphist.ledger.periods import read_renewal
-from dphist.ledger.stores.transaction import Transaction
+from dphist.ledger.stores.transaction import Signer, Transaction
 from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import as_unit
@@ -30,6 +30,14 @@ def make_account(
     check_words(name, parameter)
     words = check_words(dataset, "dataset", empty=True)
     return Account(name, as_unit(unit), budget, words, renew=read_renewal(renew))
+
+
+def begin(tables: Transaction, account: Account, signer: Signer | None) -> None:
+    """Write the first entries of a ledger: which one it is, and its account."""
+    head = tables.head
+    begun = {"id": head.id, "name": head.name, "library": head.library}
+    tables.append(actions.OPENED, begun, signer)
+    tables.append(actions.ACCOUNT, account.to_content(), signer)
 
 
 def close(payments: Payments, name: str, note: str) -> None:

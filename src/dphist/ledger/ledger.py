@@ -1,57 +1,43 @@
 """Ledger: budgets that hold across releases, people and years."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from dphist.data.guard import Guarded
-from dphist.errors import LedgerError, ParameterError
+from dphist.errors import LedgerError
 from dphist.labels import PayWhatYouGet
-from dphist.ledger import accounts
+from dphist.ledger import accounts, balance, releasing, streams
 from dphist.ledger import entries as actions
-from dphist.ledger.accounts import make_account
 from dphist.ledger.balance import (
     Amounts,
     Balance,
     Held,
     Plan,
     Room,
-    count_room,
-    find_balance,
-    find_room,
     join_held,
     list_held,
     plan_releases,
 )
-from dphist.ledger.book import Account, Charge, check_not_renewed, find_charge
+from dphist.ledger.book import Account, Charge, find_charge
 from dphist.ledger.budget import Budget
-from dphist.ledger.charging import check_one_step, check_words
+from dphist.ledger.charging import check_words
 from dphist.ledger.deferred import Deferred
-from dphist.ledger.entries import Entry
-from dphist.ledger.groups import Groups, read_texts
-from dphist.ledger.payments import LOG, Accounts, Payments, check_signer, signer_from
-from dphist.ledger.session import LedgerSession, check_unused
+from dphist.ledger.payments import LOG, Accounts, Order, Payments, check_signer, signer_from
+from dphist.ledger.session import LedgerSession, open_session
 from dphist.ledger.stores.opening import create_store, open_store
 from dphist.ledger.stores.store import Store
-from dphist.ledger.stores.transaction import Signer, Transaction
-from dphist.ledger.streams import LedgerStream, check_beginning, open_charged
+from dphist.ledger.stores.transaction import Signer
 from dphist.ledger.table import EntryTable
-from dphist.ledger.units import check_bounds
 from dphist.ledger.verify import verify
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact
 from dphist.privacy import PrivacyUnit
 from dphist.release.presentation import Presentation
 from dphist.release.release import Release
-from dphist.release.stated import check_unit_word
 from dphist.shown import show_by
-from dphist.streams import ContinualMechanism
-
-MAIN = "main"
-"""Name of the account that `Ledger.create` opens."""
+from dphist.streams.mechanism import ContinualMechanism, read_mechanism
 
 
 class Ledger:
@@ -59,14 +45,13 @@ class Ledger:
 
     Guarantee
     ---------
-    All that is released through an account is together (epsilon, delta)-DP, or what else the
-    account was opened with, for its privacy unit: also if each release, its mechanism and its cost
-    are chosen after seeing all earlier ones (docs/understand/proofs/ledger.md). The charge is
-    durable before the first look at the data. Not covered: releases that do not go through the
-    ledger, data that are in the account of another ledger as well, and whoever edits the ledger
-    (SECURITY.md). Of an account that is renewed monthly, this holds for what each month charges,
-    for whoever has not seen results of other months, nor had releases chosen by them; what months
-    promise adds up (Lemma 11 there).
+    All releases through an account are together (epsilon, delta)-DP, or what else the account was
+    opened with, for its privacy unit: also if each release, its mechanism and its cost are chosen
+    after seeing all earlier ones (docs/understand/proofs/ledger.md). The charge is durable before
+    the first look at the data. Not covered: releases outside the ledger, data that are in the
+    account of another ledger as well, and whoever edits the ledger (SECURITY.md). If an account
+    is renewed monthly, this holds for what each month charges, for whoever has not seen results
+    of other months, nor had releases chosen by them; what months promise adds up (Lemma 11).
 
     Use `create` or `open`. A Ledger may be used from several threads and by forked processes.
     """
@@ -85,13 +70,15 @@ class Ledger:
         rho: Exact | None = None,
         delta_of_entries: Exact | None = None,
         unit: PrivacyUnit | str,
-        account: str = MAIN,
+        account: str = "main",
         dataset: str = "",
         renew: str | None = None,
         name: str | None = None,
         signing_key: str | Path | None = None,
     ) -> "Ledger":
         """Make a ledger with one account; `open_account` adds others.
+
+        LedgerError if there is one already, or the file lies on a network file system.
 
         Parameters
         ----------
@@ -106,24 +93,13 @@ class Ledger:
             per month, and adds up: after 12 months it is 12 times as much (default: never).
         name : of the ledger, for releases and pages (default: the name of the file or database).
         signing_key : file of a private key (PEM, Ed25519) that signs the entries.
-
-        Raises
-        ------
-        LedgerError
-            If there is a ledger already, or the file lies on a network file system.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
-        opened = make_account(account, budget, unit, dataset, renew, "account")
+        opened = accounts.make_account(account, budget, unit, dataset, renew, "account")
         if name is not None:
             check_words(name, "name")
         signer = signer_from(signing_key)
-
-        def begin(tables: Transaction) -> None:
-            head = tables.head
-            begun = {"id": head.id, "name": head.name, "library": head.library}
-            tables.append(actions.OPENED, begun, signer)
-            tables.append(actions.ACCOUNT, opened.to_content(), signer)
-
+        begin = partial(accounts.begin, account=opened, signer=signer)
         return cls(create_store(place, name, begin), signer)
 
     @classmethod
@@ -132,18 +108,14 @@ class Ledger:
     ) -> "Ledger":
         """Open a ledger.
 
+        InputFileError if there is no such file. LedgerError if it is no ledger, of a later version,
+        damaged, a copy, or an older content.
+
         Parameters
         ----------
         place : path of its file, or its ``postgresql://`` address.
         moved : the file is a copy of the last content, and the original is gone for good.
         signing_key : file of a private key that signs new entries.
-
-        Raises
-        ------
-        InputFileError
-            If there is no such file.
-        LedgerError
-            If it is no ledger, of a later version, damaged, a copy, or an older content.
         """
         signer = signer_from(signing_key)
         check = partial(check_signer, signer=signer)
@@ -193,6 +165,8 @@ class Ledger:
     ) -> Release:
         """Charge what a release costs, durably, and then make it.
 
+        The provenance of the release names ledger, account and entry.
+
         Parameters
         ----------
         mechanism : any `dphist.Mechanism`; it needs no knowledge of ledgers.
@@ -202,16 +176,10 @@ class Ledger:
             the stored release and costs nothing; it never draws again.
         note : the purpose, in your words.
         account : the account to charge, or several, all or none (default: the only one).
-        presentation : the words in which the release is shown. Those of the first release with a
-            key are kept.
+        presentation : the words in which the release is shown.
         configuration, description : hash of the file that asked for the release, and
-            `Dataset.digest` of the data, for its provenance. Those of the first release with a key
-            are kept.
+            `Dataset.digest` of the data. A key keeps all three of its first release.
         source : `source(n)` returns n random bytes. For tests only: the release says so.
-
-        Returns
-        -------
-        Release; its provenance names ledger, account and entry.
 
         Raises
         ------
@@ -224,42 +192,8 @@ class Ledger:
             If the release protects another unit than the account, or the key was used for
             something else, or for a release that did not finish.
         """
-        if not callable(getattr(mechanism, "release", None)):
-            raise ParameterError(
-                "mechanism",
-                "must have a method release; sessions and streams are opened with ledger.session "
-                "and ledger.open_stream",
-            )
-        deferred = Deferred.of(data, self.id)
-        if not isinstance(data, Deferred):
-            check_bounds(mechanism, deferred.open())
-        if presentation is not None and presentation.unit is not None:  # before it is charged
-            unit, data_unit = mechanism.guarantee.unit, deferred.protected.unit
-            named = unit if data_unit is None else unit.named(data_unit)
-            check_unit_word(presentation.unit, named)
-        stored, entry = self._payments.charge(mechanism, deferred, by, key, note, account)
-        if stored is not None:
-            return _read_stored(stored, key)
-        assert entry is not None  # noqa: S101
-        with self._stays_charged(entry):
-            release = _release_checked(mechanism, deferred.opened(self.id), source)
-            if presentation is not None:
-                words = replace(presentation, date=release.presentation.date)
-                release = replace(release, presentation=words)
-            release = release.configured(configuration, description=description)
-            return self._payments.finish(release, key, entry)
-
-    @contextmanager
-    def _stays_charged(self, entry: Entry) -> Iterator[None]:
-        """Have whatever is raised say that an entry was charged."""
-        try:
-            yield
-        except BaseException as error:
-            LOG.warning("%s: entry %d was charged, and its release failed", self.name, entry.number)
-            error.add_note(
-                f"The release was charged (entry {entry.number} of {self.name}) and stays charged."
-            )
-            raise
+        order, words = Order(by, key, note, account), (presentation, configuration, description)
+        return releasing.charge_release(self._payments, mechanism, data, order, *words, source)
 
     def parallel(
         self,
@@ -274,17 +208,16 @@ class Ledger:
     ) -> dict[str, Release]:
         """Charge releases of groups that share no user once, and then make all of them.
 
+        All groups together cost the maximum of what they cost: of their epsilons, rhos and deltas
+        (docs/understand/proofs/ledger.md, Lemma 10). A user who is in two groups loses the sum.
+        Releases come by group, in the order of `data`.
+
         Parameters
         ----------
         mechanism : for all groups; or a dictionary with one for each.
         data : the data of each group, by its value: ``{"Bern": bern, "Uri": uri}``. **You assert
             that no user is in two of them**; this is not looked up, and the releases say so.
         by, key, note, account, source : as for `release`. The key stands for all groups.
-
-        Returns
-        -------
-        dict of the release of each group, in the order of `data`; the stored ones where the key
-        was used for the same groups before.
 
         Raises
         ------
@@ -293,25 +226,9 @@ class Ledger:
             fails after the charge, none is returned, and the charge stays.
         ParameterError
             If two groups have one value, or the same data.
-
-        Notes
-        -----
-        All groups together cost the maximum of what they cost: of their epsilons, rhos and deltas
-        (docs/understand/proofs/ledger.md, Lemma 10). A user who is in two groups loses the sum.
         """
-        groups = Groups.declare(mechanism, data, self.id)
-        about = Deferred(lambda: None, about=groups.about)
-        stored, entry = self._payments.charge(groups, about, by, key, note, account)
-        if stored is not None:
-            texts = read_texts(stored) or {}
-            return {name: _read_stored(texts[name], key) for name in groups.names}
-        assert entry is not None  # noqa: S101
-        with self._stays_charged(entry):
-            made = {
-                each.name: _release_checked(each.mechanism, each.data.opened(self.id), source)
-                for each in groups.parts
-            }
-            return self._payments.finish_groups(made, key, entry)
+        order = Order(by, key, note, account)
+        return releasing.charge_groups(self._payments, mechanism, data, order, source)
 
     def reserve(
         self,
@@ -325,12 +242,10 @@ class Ledger:
     ) -> None:
         """Set aside what a release will cost; `release` with the same key uses it.
 
-        Parameters
-        ----------
-        data : as for `release`, for their unit alone: they are not read.
+        `data` are as for `release`, for their unit alone: they are not read.
         """
-        deferred = Deferred.of(data, self.id)
-        self._payments.charge(mechanism, deferred, by, key, note, account, action=actions.RESERVED)
+        deferred, order = Deferred.of(data, self.id), Order(by, key, note, account)
+        self._payments.charge(mechanism, deferred, order, action=actions.RESERVED)
 
     def cancel(self, key: str) -> None:
         """Give back what was reserved. A charge cannot be canceled: it may have looked at data."""
@@ -357,7 +272,7 @@ class Ledger:
         data : as for `plan`, for their unit alone (default: the unit is that of the account).
         by, account : as for `plan`; with `by`, a cap of theirs holds as well.
         """
-        return count_room(self._list_held(mechanism, data, by, account)).releases
+        return balance.count_room(self._list_held(mechanism, data, by, account)).releases
 
     def find_room(
         self, mechanism: Any, *, by: str | None = None, account: Accounts = None, data: Any = None
@@ -369,8 +284,8 @@ class Ledger:
         """
         held = self._list_held(mechanism, data, by, account)
         if isinstance(mechanism, list):
-            return count_room(held)
-        return find_room(held, mechanism, Deferred.of(data, self.id).protected)
+            return balance.count_room(held)
+        return balance.find_room(held, mechanism, Deferred.of(data, self.id).protected)
 
     def _list_held(
         self, mechanism: Any, data: Any, by: str | None, account: Accounts
@@ -396,9 +311,7 @@ class Ledger:
     ) -> Plan:
         """Return the price of a list of releases, one after the other; nothing is charged.
 
-        Parameters
-        ----------
-        data : for their unit alone: they are not read. A list has those of each release in turn.
+        `data` are for their unit alone: they are not read. A list has those of each release.
         """
         each = data if isinstance(data, list) else [data] * len(mechanisms)
         units = [Deferred.of(one, self.id).protected for one in each]
@@ -409,9 +322,7 @@ class Ledger:
     def guard(self, data: Any) -> Guarded:
         """Return data that only this ledger releases; mechanisms refuse them.
 
-        Parameters
-        ----------
-        data : LabelCounts, Profile, BinnedCounts, or what else a mechanism takes.
+        Data are LabelCounts, Profile, BinnedCounts, or what else a mechanism takes.
         """
         if isinstance(data, Guarded):
             data = data.open_for(self.id)
@@ -429,8 +340,11 @@ class Ledger:
         unit: str | PrivacyUnit | None = None,
         moved: bool = False,
         **parameters: Any,
-    ) -> LedgerStream:
+    ) -> streams.LedgerStream:
         """Begin a stream that is charged in full, or continue one that was charged by this key.
+
+        It may run beside other releases: docs/understand/proofs/ledger.md, Lemma 5. The ledger
+        notes how many commits the state file had, so that an older copy of it is noticed.
 
         Parameters
         ----------
@@ -438,24 +352,9 @@ class Ledger:
         mechanism, **parameters : of the stream; omit both to continue.
         unit : what a user of the stream is, such as "one patient" (default: "one user").
         moved : the state file is a copy of its last content, and the original is gone for good.
-
-        Notes
-        -----
-        The stream may run beside other releases: docs/understand/proofs/ledger.md, Lemma 5. The
-        ledger notes how many commits the state file had, so that an older copy of it is noticed.
         """
-        if parameters and mechanism is not None:
-            raise ParameterError("mechanism", "must be left out where its parameters are given")
-        if parameters:
-            mechanism = ContinualMechanism(**parameters)
-        check_beginning(self._payments, path, mechanism, unit, key)
-        if mechanism is None:
-            self.find(key)  # says that it was never charged
-        else:
-            data = Deferred(lambda: None, unit)
-            self._check_one_step(mechanism, data, account)
-            self._payments.charge(mechanism, data, by, key, note, account, again=True)
-        return open_charged(self._payments, path, mechanism, key, unit, moved=moved)
+        order, asked = Order(by, key, note, account), read_mechanism(mechanism, parameters)
+        return streams.open_stream(self._payments, path, asked, order, unit, moved=moved)
 
     def session(
         self,
@@ -469,17 +368,10 @@ class Ledger:
     ) -> LedgerSession:
         """Charge a whole session of pay what you get, and open it. A key opens one session.
 
-        Parameters
-        ----------
-        data : a table as those that will be asked, for its unit alone: it is not read.
+        `data` is a table as those that will be asked, for its unit alone: it is not read.
         """
-        check_unused(mechanism)
-        self._check_one_step(mechanism, data, account)
-        _, entry = self._payments.charge(
-            mechanism, Deferred.of(data, self.id), by, key, note, account
-        )
-        assert entry is not None  # noqa: S101 - a session is never stored
-        return LedgerSession(mechanism, self._payments, entry)
+        deferred, order = Deferred.of(data, self.id), Order(by, key, note, account)
+        return open_session(self._payments, mechanism, deferred, order)
 
     @property
     def accounts(self) -> list[Account]:
@@ -502,7 +394,7 @@ class Ledger:
         if by is not None:
             check_words(by, "by")
         with self._payments.reading() as tables:
-            return find_balance(tables, self._payments.one(tables, account), by)
+            return balance.find_balance(tables, self._payments.one(tables, account), by)
 
     def find(self, key: str) -> Charge:
         """Return what is known of a key; LedgerError if nothing is."""
@@ -512,32 +404,15 @@ class Ledger:
 
     def check_reservation(self, key: str) -> None:
         """Refuse a key that is reserved and pays no more, as its month is over; LedgerError."""
-        check_words(key, "key")
-        with self._payments.reading() as tables:
-            charge = find_charge(tables, key)
-            if charge.state == actions.RESERVED:
-                check_not_renewed(tables, charge, tables.now())
+        releasing.check_reservation(self._payments, key)
 
     def stored(self, key: str) -> Release:
         """Return the release that was stored under a key; those of groups: `stored_groups`."""
-        text = self._read_stored_text(key)
-        if read_texts(text) is not None:
-            raise LedgerError(f"the key {key!r} has releases of groups; see `stored_groups`")
-        return _read_stored(text, key)
+        return releasing.read_release(self._payments, key)
 
     def stored_groups(self, key: str) -> dict[str, Release]:
         """Return the releases of groups that were stored under a key; empty if it has one alone."""
-        texts = read_texts(self._read_stored_text(key)) or {}
-        return {name: _read_stored(text, key) for name, text in texts.items()}
-
-    def _read_stored_text(self, key: str) -> str:
-        check_words(key, "key")
-        with self._payments.reading() as tables:
-            charge = find_charge(tables, key)
-            text = tables.release_text(key)
-        if text is None:
-            raise LedgerError(f"the key {key!r} is {charge.state}, and no release is stored")
-        return text
+        return releasing.read_groups(self._payments, key)
 
     def entries(self) -> EntryTable:
         """Return all entries, as a table."""
@@ -547,14 +422,8 @@ class Ledger:
     def verify(self, public_key: str | Path | None = None) -> int:
         """Recompute chain, sums and stored releases; return the number of entries.
 
-        Parameters
-        ----------
-        public_key : file of the public key (PEM) that all entries must be signed for.
-
-        Raises
-        ------
-        LedgerError
-            If something is wrong: it names the first wrong entry.
+        LedgerError names the first wrong entry. `public_key` is the file of the public key (PEM)
+        that all entries must be signed for.
         """
         self._payments.store.check()
         with self._payments.reading() as tables:
@@ -577,12 +446,11 @@ class Ledger:
     ) -> None:
         """Add an account, of another data set or another unit; parameters as for `create`.
 
-        New data with a unit of their own, such as one patient's records of November, get an account
-        of their own.
+        New data with a unit of their own, such as a patient's records of November, get their own.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
-        account = make_account(name, budget, unit, dataset, renew, "name")
-        self._payments.append(actions.ACCOUNT, account.to_content())
+        opened = accounts.make_account(name, budget, unit, dataset, renew, "name")
+        self._payments.append(actions.ACCOUNT, opened.to_content())
 
     def close_account(self, name: str, note: str = "") -> None:
         """Close an account for good: nothing more can be charged to it."""
@@ -599,29 +467,12 @@ class Ledger:
     ) -> None:
         """Set a cap for a person or team below the account's total, in place of an earlier one.
 
-        Parameters
-        ----------
-        by : the name that their releases are charged by. Names are not checked: a ledger does not
-            know who calls it.
-        epsilon, rho, delta : the cap, in the terms of the account; delta is the account's unless
-            given. Without any, the cap is removed.
+        `by` is the name that their releases are charged by; names are not checked, as a ledger
+        does not know who calls it. The cap is in the terms of the account, and its delta is that of
+        the account if it is not given. Without any, the cap is removed.
         """
         accounts.set_cap(self._payments, by, epsilon, rho, delta, account)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: budgets, what is left, the last releases."""
         return str(show_by("html_of", self))
-
-    def _check_one_step(self, mechanism: Any, data: Any, account: Accounts) -> None:
-        check_one_step(self.plan([mechanism], account=account, data=data).prices[0], mechanism)
-
-
-def _read_stored(text: str, key: str) -> Release:
-    return Release.from_json(text, name=f"the release of the key {key!r}")
-
-
-def _release_checked(mechanism: Any, data: Any, source: Source | None) -> Release:
-    release = mechanism.release(data) if source is None else mechanism.release(data, source=source)
-    if not isinstance(release, Release):
-        raise ParameterError("mechanism", "must have a release that returns a dphist.Release")
-    return release

@@ -3,14 +3,14 @@
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries as actions
 from dphist.ledger.book import Charge, MemoryTables, find_account
-from dphist.ledger.charging import Quote, check_budget, check_words
+from dphist.ledger.charging import Quote, check_budget, check_one_step, check_words, prices
 from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry, digest
 from dphist.ledger.groups import to_text
@@ -27,6 +27,16 @@ Accounts = str | Sequence[str] | None
 
 _ATTEMPTS = 5
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Who pays for a release, by which key, for what purpose, and from which accounts."""
+
+    by: str
+    key: str
+    note: str
+    account: Accounts
 
 
 class Payments:
@@ -47,10 +57,7 @@ class Payments:
         self,
         mechanism: Any,
         data: Deferred,
-        by: str,
-        key: str,
-        note: str,
-        account: Accounts,
+        order: Order,
         *,
         action: str = actions.CHARGED,
         again: bool = False,
@@ -61,9 +68,10 @@ class Payments:
         ----------
         again : whether a key that was charged and is not finished may be used on: of a stream.
         """
+        by, key, account = order.by, order.key, order.account
         check_words(by, "by")
         check_words(key, "key")
-        check_words(note, "note", empty=True)
+        check_words(order.note, "note", empty=True)
 
         unit = data.protected
         ready = self._quote_from_seen(mechanism, unit, account, data.about)
@@ -91,7 +99,7 @@ class Payments:
             content = {
                 "key": key,
                 "by": by,
-                "note": note,
+                "note": order.note,
                 "mechanism": quote.mechanism,
                 "fingerprint": quote.fingerprint,
                 "costs": quote.costs,
@@ -103,6 +111,12 @@ class Payments:
         if entry is not None:
             LOG.info("%s: entry %d %s for %r by %r", self.name, entry.number, action, key, by)
         return stored, entry
+
+    def check_one_step(self, mechanism: Any, data: Deferred, account: Accounts) -> None:
+        """Refuse a stream or session for an account that protects several of its units."""
+        with self.reading() as tables:
+            names = self.names(tables, account)
+            check_one_step(prices(tables, names, mechanism, data.protected), mechanism)
 
     def _quote_from_seen(
         self, mechanism: Any, unit: DataUnit, account: Accounts, about: str

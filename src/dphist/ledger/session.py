@@ -8,19 +8,12 @@ from dphist.data.guard import Guarded
 from dphist.errors import LedgerError, ParameterError
 from dphist.labels import PayWhatYouGet
 from dphist.ledger.charging import prices
+from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry
-from dphist.ledger.payments import Payments
+from dphist.ledger.payments import Order, Payments
 from dphist.ledger.units import DataUnit
 from dphist.noise.inversion import Source
 from dphist.release.release import Release
-
-
-def check_unused(mechanism: PayWhatYouGet) -> None:
-    """Refuse what is no session, and one that has answered a query."""
-    if not isinstance(mechanism, PayWhatYouGet):
-        raise ParameterError("mechanism", "must be a dphist.PayWhatYouGet")
-    if mechanism.remaining != mechanism.budget or mechanism.remaining_queries != mechanism.queries:
-        raise ParameterError("mechanism", "must be a session that has answered no query yet")
 
 
 class LedgerSession:
@@ -90,3 +83,25 @@ class LedgerSession:
 
     def __reduce__(self) -> NoReturn:
         raise LedgerError("a session cannot be copied or pickled: it was paid for once")
+
+
+def open_session(
+    payments: Payments,
+    mechanism: PayWhatYouGet,
+    data: Deferred,
+    order: Order,
+) -> LedgerSession:
+    """Charge a whole session, and open it; see `Ledger.session`."""
+    _check_unused(mechanism)
+    payments.check_one_step(mechanism, data, order.account)
+    _, entry = payments.charge(mechanism, data, order)
+    assert entry is not None  # noqa: S101 - a session is never stored
+    return LedgerSession(mechanism, payments, entry)
+
+
+def _check_unused(mechanism: PayWhatYouGet) -> None:
+    """Refuse what is no session, and one that has answered a query."""
+    if not isinstance(mechanism, PayWhatYouGet):
+        raise ParameterError("mechanism", "must be a dphist.PayWhatYouGet")
+    if mechanism.remaining != mechanism.budget or mechanism.remaining_queries != mechanism.queries:
+        raise ParameterError("mechanism", "must be a session that has answered no query yet")

@@ -10,8 +10,9 @@ from dphist.errors import Argument, LedgerError, ParameterError
 from dphist.ledger import entries
 from dphist.ledger.book import find_account, find_charge
 from dphist.ledger.charging import check_words, mechanism_in_words
+from dphist.ledger.deferred import Deferred
 from dphist.ledger.entries import Entry
-from dphist.ledger.payments import Payments
+from dphist.ledger.payments import Order, Payments
 from dphist.privacy import PrivacyUnit
 from dphist.privacy.unit import unit_of_data
 from dphist.release.release import Release
@@ -62,7 +63,28 @@ class LedgerStream(ContinualHistogram):
             super().close()
 
 
-def check_beginning(
+def open_stream(
+    payments: Payments,
+    path: str | Path,
+    mechanism: ContinualMechanism | None,
+    order: Order,
+    unit: str | PrivacyUnit | None,
+    *,
+    moved: bool,
+) -> LedgerStream:
+    """Charge a stream in full and begin it, or continue one; see `Ledger.open_stream`."""
+    _check_beginning(payments, path, mechanism, unit, order.key)
+    if mechanism is None:
+        with payments.reading() as tables:
+            find_charge(tables, check_words(order.key, "key"))  # says that it was never charged
+    else:
+        data = Deferred(lambda: None, unit)
+        payments.check_one_step(mechanism, data, order.account)
+        payments.charge(mechanism, data, order, again=True)
+    return _open_charged(payments, path, mechanism, order.key, unit, moved=moved)
+
+
+def _check_beginning(
     payments: Payments,
     path: str | Path,
     mechanism: ContinualMechanism | None,
@@ -93,14 +115,14 @@ def _has_paid(payments: Payments, key: str) -> bool:
         return charge is not None and charge.state == entries.CHARGED
 
 
-def open_charged(
+def _open_charged(
     payments: Payments,
     path: str | Path,
     mechanism: ContinualMechanism | None,
     key: str,
-    unit: str | PrivacyUnit | None = None,
+    unit: str | PrivacyUnit | None,
     *,
-    moved: bool = False,
+    moved: bool,
 ) -> LedgerStream:
     """Open the stream that was paid for by a key; begin it if it never began.
 

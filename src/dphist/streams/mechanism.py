@@ -341,3 +341,12 @@ class ContinualMechanism(StreamMeasuring):
         form = "a running count with {law} noise, {composition}"
         count = Sentence(form, law=self.law.distribution, composition=COMPOSITION[self.method])
         return Sentence(said, count=count)
+
+
+def read_mechanism(
+    mechanism: ContinualMechanism | None, parameters: Mapping[str, Any]
+) -> ContinualMechanism | None:
+    """Return the mechanism of a stream that is given, or made from its parameters, or neither."""
+    if parameters and mechanism is not None:
+        raise ParameterError("mechanism", "must be left out where its parameters are given")
+    return ContinualMechanism(**parameters) if parameters else mechanism

@@ -16,7 +16,7 @@ from dphist.release.release import FOR_TESTS, Release
 from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.keys import batch_key, format_origin
 from dphist.streams.events.reading import check_user, one_event, read_events
-from dphist.streams.mechanism import ContinualMechanism
+from dphist.streams.mechanism import ContinualMechanism, read_mechanism
 from dphist.streams.methods import Method
 from dphist.streams.state.group_commit import GroupCommit
 from dphist.streams.state.live import LiveState, open_state, take_over
@@ -530,11 +530,8 @@ class ContinualHistogram:
         ParameterError
             If parameters are missing, or not those of the stream.
         """
-        if parameters and mechanism is not None:
-            raise ParameterError("mechanism", "must be left out where its parameters are given")
-        if parameters:
-            mechanism = ContinualMechanism(**parameters)
-        return cls._from_state(*open_state(path, mechanism, budget, moved=moved))
+        asked = read_mechanism(mechanism, parameters)
+        return cls._from_state(*open_state(path, asked, budget, moved=moved))
 
     def close(self) -> None:
         """Close the file of a durable stream, so that others can open it. May be called again."""
