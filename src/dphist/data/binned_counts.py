@@ -18,7 +18,7 @@ from dphist.counting.binning.slots import OTHER_SLOTS
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
 from dphist.data.axis.axis import Axis, axes_of_content
-from dphist.data.axis.edges import make_grid
+from dphist.data.axis.regular import make_grid
 from dphist.data.counting import (
     Counting,
     check_treatment,

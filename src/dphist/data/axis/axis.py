@@ -11,7 +11,8 @@ import numpy as np
 
 from dphist.arrays import AnyArray, FloatArray
 from dphist.data.axis.content import KINDS, read_axis, write_axis, write_edge
-from dphist.data.axis.edges import MOST_BINS, check_edges, is_number, read_edges, regular_edges
+from dphist.data.axis.edges import MOST_BINS, check_edges, is_number, read_edges
+from dphist.data.axis.regular import regular_edges
 from dphist.data.axis.times import MOMENTS, in_zone, moment, moment_text
 from dphist.data.axis.zones import DAY, local_moments, local_texts, local_times, zone_named
 from dphist.errors import ParameterError, phrase

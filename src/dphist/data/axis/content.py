@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dphist.arrays import AnyArray
-from dphist.data.axis.edges import MOST_BINS, nearest_floats, whole_edges
+from dphist.data.axis.edges import MOST_BINS
+from dphist.data.axis.regular import nearest_floats, whole_edges
 from dphist.data.axis.times import moment, read_width, width_text
 from dphist.data.axis.zones import DAY, exact_texts, zone_named
 from dphist.parameters import exact_number, whole_number
