@@ -1,8 +1,7 @@
 """Counts with noise, and of those the ones above a threshold (Rogers 2023, Algorithm 1)."""
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -11,7 +10,6 @@ from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp, read_share, read_sums
 from dphist.data.weight import to_records
 from dphist.errors import Argument, ParameterError
-from dphist.labels.answers import gaussian_reach, geometric_reach
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -24,7 +22,7 @@ from dphist.labels.mechanism import (
     check_bound,
 )
 from dphist.labels.sums import SumAnswers
-from dphist.labels.threshold.bounded_noise import OptimalNoise, TruncatedNoise
+from dphist.labels.threshold.bounded_noise import OptimalNoise
 from dphist.labels.threshold.checks import (
     Noise,
     check_noise,
@@ -33,20 +31,25 @@ from dphist.labels.threshold.checks import (
     read_weight_step,
 )
 from dphist.labels.threshold.choice import compare_noises, list_forms, list_noises
-from dphist.labels.threshold.correlation import CorrelatedNoise
+from dphist.labels.threshold.errors import (
+    compute_chance,
+    compute_reach,
+    compute_reached_delta,
+    find_largest_error,
+    find_law,
+    find_likely_count,
+    list_sum_answers,
+    to_whole_steps,
+)
 from dphist.labels.threshold.known_labels import is_other, number_listed, read_known_labels
-from dphist.labels.threshold.law import gaussian_delta, geometric_delta, truncated_delta
 from dphist.labels.threshold.measuring import BOUNDED, NAME, ThresholdMeasuring
 from dphist.labels.threshold.sharing import Correlated, is_correlated
 from dphist.labels.threshold.words import describe_threshold
 from dphist.mechanism import parameter
-from dphist.noise.law import Drawing, NoiseLaw
-from dphist.noise.search import first_true
+from dphist.noise.law import NoiseLaw
 from dphist.parameters import (
     Exact,
     check_level,
-    decimal_text,
-    exact_number,
     privacy_parameter,
     whole_number,
 )
@@ -308,10 +311,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
         What was dropped where users were bounded comes on top.
         """
-        noise = self.noise_law()
-        if not isinstance(noise, TruncatedNoise | OptimalNoise):
-            return None
-        return to_records(noise.largest, self.step)
+        return find_largest_error(self)
 
     @property
     def spread(self) -> float:
@@ -343,16 +343,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """
         check_level(level)
         labels = whole_number(labels, "labels", 1)
-        return self._reach_in_steps(labels, level) * float(self.step or 1)
-
-    def _reach_in_steps(self, labels: int, level: float) -> float:
-        noise = self.noise_law()
-        if isinstance(noise, OptimalNoise):
-            return noise.reach_of_sum(labels, level)
-        if self.noise == "gaussian":
-            return gaussian_reach(noise.rms_of_sum(labels), labels, level)
-        scale = self.most_steps / self.epsilon
-        return geometric_reach(scale, labels, level)  # truncated noise has lower moments
+        return compute_reach(self, labels, level) * float(self.step or 1)
 
     @property
     def reached_delta(self) -> Fraction:
@@ -360,73 +351,28 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
 
         Where noise ends, the delta of its ends.
         """
-        threshold, noise = self.threshold_in_steps, self.noise_law()
-        most = self.most_steps
-        if self.delta is None:
-            return Fraction(0)
-        if isinstance(noise, TruncatedNoise):
-            ends = noise.rate, noise.largest, self.delta, self.changed_labels, most
-            return truncated_delta(*ends)
-        if threshold is None or self.noise == "optimal":  # which uses all of it
-            return self.delta
-        bounds = (self.delta, self.max_labels, most)
-        scale = most / self.epsilon
-        if isinstance(threshold, Fraction):
-            return gaussian_delta(scale, threshold, *bounds)
-        return geometric_delta(1 / scale, threshold, *bounds)
+        return compute_reached_delta(self)
 
     def release_chance(self, count: Exact) -> float:
         """Return the probability with which a label of this count, in records, is released.
 
         Where rows have weights, of this many records, rounded down to whole steps.
         """
-        if self.step is None:
-            return self._chance_of(whole_number(count, "count", 0))
-        held = exact_number(count, "count")
-        if held < 0:
-            raise ParameterError("count", "must be at least 0")
-        return self._chance_of(math.floor(held / self.step))
-
-    def _chance_of(self, steps: int) -> float:
-        threshold = self.threshold_in_steps
-        if threshold is None:
-            return 1.0
-        return self.noise_law().chance_above(float(threshold - steps))
+        return compute_chance(self, to_whole_steps(count, self.step))
 
     def likely_count(self, chance: float) -> float:
         """Return the least count, in records, released with this probability or more."""
-        check_level(chance, "chance")
-        found = max(first_true(lambda steps: self._chance_of(steps) >= chance), 1)
-        return to_records(found, self.step)
+        return find_likely_count(self, chance)
 
     @property
     def sum_answers(self) -> Mapping[str, SumAnswers]:
         """What is said of the sums of each column that was summed."""
-        summed = self._sums
-        if summed is None:
-            return {}
-        law, rounded = self.noise_law(), self.noise == "gaussian"
-        return {
-            name: SumAnswers(summed.make_noise(clamp), law, rounded)
-            for name, clamp in summed.columns
-        }
+        return list_sum_answers(self)
 
     @property
     def law(self) -> NoiseLaw:
         """The law of the noise on each count of a label."""
-        noise = self.noise_law()
-        if not isinstance(noise, CorrelatedNoise):
-            return noise.law if self.step is None else self._weigh_law(noise.law, self.step)
-        form = "in part the same for all labels"
-        return NoiseLaw("Gaussian", self.noise_scale, Drawing.SHARED, form)
-
-    def _weigh_law(self, law: NoiseLaw, step: Fraction) -> NoiseLaw:
-        """Return a law in steps as one in records."""
-        fine = f"multiples of {decimal_text(step)}"
-        form = f"rounded to {fine}" if law.drawing is Drawing.ROUNDED else f"in {fine}"
-        if self.largest_error is not None:
-            form += f", from -{self.largest_error:,} to {self.largest_error:,}"
-        return replace(law, scale=self.noise_scale, form=form, step=step)
+        return find_law(self)
 
     @property
     def description(self) -> str:
