@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from dphist.errors import Argument, ParameterError
+from dphist.errors import Argument, ParameterError, UnsupportedError
 from dphist.mechanism import ExpectedError, Intervals, check_kind, parameter
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -23,6 +23,7 @@ from dphist.parameters import (
     privacy_parameter,
     whole_number,
 )
+from dphist.privacy import PrivacyUnit
 from dphist.release.label_types import LabelType
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
@@ -314,6 +315,22 @@ class ContinualMechanism(StreamMeasuring):
         if self.labels is not None and not set(counts.label_texts) <= set(self.labels):
             raise ValueError("the labels are not those of the mechanism")
         return counts
+
+    def release_readings(
+        self, readings: Mapping[int, Mapping[str, int]], stream: Any, unit: PrivacyUnit
+    ) -> Release:
+        """Release the recorded readings of a stream, by their times.
+
+        Raises
+        ------
+        UnsupportedError
+            If nothing was recorded.
+        """
+        if not readings:
+            raise UnsupportedError("no reading was recorded yet: call release or record first")
+        held = dict(sorted(readings.items()))
+        value = RunningCounts(list(held), list(held.values()), label_type=self.label_type)
+        return self._make_release(value, stream, None, provenance={"unit": unit})
 
     @classmethod
     def needs_delta(cls, labels: Sequence[Any] | None = None, **_parameters: Any) -> bool:

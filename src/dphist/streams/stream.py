@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any, NoReturn, SupportsIndex
 
 from dphist.counting.reading.columns import UserType
-from dphist.errors import Argument, ParameterError, UnsupportedError
+from dphist.errors import ParameterError
 from dphist.noise import Source
 from dphist.parameters import Exact, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PrivacyUnit, PureDP, Target
-from dphist.privacy.unit import ONE_USER, unit_of_data
+from dphist.privacy.unit import ONE_USER
 from dphist.release.label_types import LabelType, read_label
 from dphist.release.release import FOR_TESTS, Release
-from dphist.release.running_counts import RunningCounts
 from dphist.streams.events.keys import batch_key, format_origin
 from dphist.streams.events.reading import check_user, one_event, read_events
 from dphist.streams.mechanism import ContinualMechanism, read_mechanism
@@ -32,36 +31,24 @@ class ContinualHistogram:
 
     Parameters
     ----------
-    epsilon : number above 0; required.
-        The paper's parameter; the total cost of the stream is `guarantee`. `dphist.calibrate`
-        computes it from a total.
-    delta : number above 0 and below 1
-        Required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
-    horizon : int or None
-        Maximum number of events; further events are refused. None if no horizon is to be chosen:
-        the noise then grows slowly with time, and `readings` is required. The stream ends after
-        2**40 events.
-    max_labels : int
-        Maximum number of labels of an event; if there are more, that many are kept, chosen at
-        random.
-    method : "toeplitz", "autoregressive", "binary" or "laplace", optional
-        The default, "toeplitz", has the lowest error. "autoregressive" is that of earlier versions,
-        and "binary" the published mechanism. "laplace" has a pure guarantee, for listed labels, and
-        is the default if `delta` is 0; then `epsilon` is the total.
-    labels : sequence of labels, optional
-        Known, public labels: all are released from the start, and others are ignored.
-    max_events_per_user : int, optional
-        Maximum number of events counted for a user; then all events of a user are protected
-        together. The first event decides the type of users; those of another type are refused.
-    windows : int, optional
-        Keep counts for `window`, of windows that begin and end at multiples of this number of
+    epsilon : the paper's parameter; the total cost is `guarantee`, and `dphist.calibrate` computes
+        epsilon from a total. With "laplace" it is the total.
+    delta : required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
+    horizon : maximum number of events; further events are refused. None if none is to be chosen:
+        the noise then grows slowly with time, and `readings` is required.
+    max_labels : maximum number of labels of an event; of more, that many are chosen at random.
+    method : "toeplitz" (default), "autoregressive", "binary" or "laplace", which is pure.
+    labels : known, public labels: all are released from the start, and others are ignored.
+    max_events_per_user : maximum number of events counted for a user; then all events of a user are
+        protected together. The first event decides the type of users.
+    windows : keep counts for `window`, of windows that begin and end at multiples of this number of
         events. Each multiple takes time and memory for every label.
-    readings : int, optional
-        Maximum number of times at which the stream is read (default: `horizon`). A smaller number,
-        such as one per day, lowers the threshold.
-    label_type : str, optional
-        "text", "integer", "boolean", "date", "timestamp", "instant", "bytes" or "decimal" (default:
-        that of the listed `labels`, or "text").
+    readings : maximum number of times at which the stream is read (default: `horizon`). A smaller
+        number, such as one per day, lowers the threshold.
+    label_type : "text", "integer", "boolean", "date", "timestamp", "instant", "bytes" or "decimal"
+        (default: that of the listed `labels`, or "text").
+
+    `ContinualMechanism` describes each of them in full.
 
     Guarantee
     ---------
@@ -87,9 +74,6 @@ class ContinualHistogram:
     """
 
     __slots__ = ("_group", "_live")
-
-    _group: GroupCommit
-    _live: LiveState
 
     def __init__(
         self,
@@ -128,15 +112,11 @@ class ContinualHistogram:
         return stream
 
     def __repr__(self) -> str:
-        target = self.mechanism.target
+        target, said = self.mechanism.target, f"{FOR_TESTS}; " if self.for_tests else ""
         asked = "" if target is None else f", target={target!r}"
-        said = f"{FOR_TESTS}; " if self.for_tests else ""
         promise = f"{self.guarantee} for {self.unit}{asked}; {said}"
-        method, events = (
-            f"method={self.mechanism.method!r}",
-            f"{self.time} of {self.horizon} events",
-        )
-        return f"ContinualHistogram({promise}{method}, {events})"
+        method, events = self.mechanism.method, f"{self.time} of {self.horizon} events"
+        return f"ContinualHistogram({promise}method={method!r}, {events})"
 
     def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a stream cannot be copied or pickled: save it, which hands it over")
@@ -162,7 +142,7 @@ class ContinualHistogram:
     @property
     def mechanism(self) -> ContinualMechanism:
         """The stream's parameters."""
-        return self._live.state.mechanism
+        return self._state.mechanism
 
     @property
     def unit(self) -> PrivacyUnit:
@@ -178,32 +158,17 @@ class ContinualHistogram:
     @property
     def named_users(self) -> StreamUsers | None:
         """Column and unit of the users, as `name_users` was told; public. None if it was not."""
-        return self._live.state.named_users
+        return self._state.named_users
 
     def name_users(self, column: str, unit: PrivacyUnit | str | None = None) -> None:
         """Say who the users of all events are; a durable stream keeps it, and refuses others.
 
-        Releases then name the unit. The stream does not see where events come from: whoever names
-        the users sees to it that all are of this column.
-
-        Parameters
-        ----------
-        column : the column or field that names the users.
-        unit : one of them, such as "one patient" (default: as it was said before, or "one user").
-
-        Raises
-        ------
-        ParameterError
-            If other users were named before, or the stream protects single events.
+        `column` is the column or field that names them; `unit` is one of them, such as "one
+        patient" (default: as it was said before, or "one user"). Releases then name the unit. The
+        stream does not see where events come from: whoever names the users sees to it that all are
+        of this column. ParameterError if the stream protects single events.
         """
-        if self.mechanism.max_events_per_user is None:
-            raise ParameterError("user", "needs " + Argument("max_events_per_user"))
-        if not isinstance(column, str) or not column:
-            raise ParameterError("column", "must be the name of a column or field")
-        held = self.named_users
-        known = self._user if held is None else held.unit
-        one = known if unit is None else unit_of_data(unit).single
-        self._live.name_users(StreamUsers(column, one))
+        self._live.name_users(column, unit, self._user)
 
     def _check_column(self, user: str) -> None:
         """Refuse users of another column than the one that was named."""
@@ -215,7 +180,7 @@ class ContinualHistogram:
     @property
     def time(self) -> int:
         """The number of events so far; public."""
-        return self._live.state.time
+        return self._state.time
 
     @property
     def user_type(self) -> UserType | None:
@@ -224,12 +189,12 @@ class ContinualHistogram:
         None before the first event, without `max_events_per_user`, and in a state of an earlier
         version, where the next event decides.
         """
-        return self._live.state.user_type
+        return self._state.user_type
 
     @property
     def for_tests(self) -> bool:
         """Whether any random bits came from a caller; then the stream protects nobody."""
-        return self._live.state.for_tests
+        return self._state.for_tests
 
     @property
     def guarantee(self) -> ZCDP | ApproxZCDP | PureDP:
@@ -298,16 +263,13 @@ class ContinualHistogram:
 
         Raises
         ------
-        HorizonError
-            If the horizon is reached; nothing is counted.
-        DataError, ParameterError
-            If the event is invalid; nothing is counted.
+        HorizonError, DataError, ParameterError
+            If the horizon is reached, or the event is invalid; nothing is counted.
         StateError
             If the stream was saved to a file or closed, the process is a fork, or writing failed.
         """
         check_user(self.mechanism.max_events_per_user is not None, user is not None)
-        kind = self.mechanism.label_type
-        event = one_event(labels, user, label_type=kind)
+        event = one_event(labels, user, label_type=self.mechanism.label_type)
         if self._live.store is None or source is not None:
             self._live.count(event, source)
         else:
@@ -323,7 +285,7 @@ class ContinualHistogram:
         key: tuple[Any, ...] | None = None,
         source: Source | None = None,
     ) -> bool:
-        """Count events in time order: all of them, or none if there is an error.
+        """Count events in time order, all or none; return False if the batch was counted before.
 
         With `windows`, a crash or a full disk may leave the events up to a multiple of `windows`
         counted; `time` shows how many, and a second call with the same `key` counts the others.
@@ -343,10 +305,6 @@ class ContinualHistogram:
             from there is not counted again: so a consumer that repeats batches after a crash
             counts each exactly once. A repeated batch must have the same events, and batches must
             not overlap: continue behind `position`.
-
-        Returns
-        -------
-        bool, whether the batch was counted: False if it had been counted before.
 
         Raises
         ------
@@ -370,11 +328,7 @@ class ContinualHistogram:
     def position(self, *origin: Any) -> int | None:
         """Return the number in a key up to which an origin is counted; None if nothing was.
 
-        After a crash, a consumer continues behind it.
-
-        Parameters
-        ----------
-        *origin : the items of the key before the number.
+        After a crash, a consumer continues behind it. `origin` has all items of a key but the last.
 
         >>> import dphist as dh
         >>> stream = dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=100)
@@ -392,14 +346,8 @@ class ContinualHistogram:
         """Return all labels released at this time with their noisy counts, the largest first.
 
         Reading again before the next event returns the same counts. A label may appear at one time
-        and not later. Counts are integers; those of listed labels may be negative.
-
-        Raises
-        ------
-        HorizonError
-            If the stream was already read `readings` times.
-        StateError
-            As `update`.
+        and not later. Counts are integers; those of listed labels may be negative. HorizonError if
+        the stream was already read `readings` times, and StateError as `update`.
         """
         with self._live.ready():
             return self._decode_labels(self._live.read(record=False, source=source))
@@ -434,43 +382,22 @@ class ContinualHistogram:
     def release(self, *, source: Source | None = None) -> Release:
         """Record the counts at this time, and release all recorded readings.
 
-        `released` only does the latter, also when no reading is left.
-
-        Returns
-        -------
-        Release of `RunningCounts`, which can be saved, plotted and reported.
+        `released` only does the latter, also when no reading is left. The value of the release is
+        `RunningCounts`.
         """
         self.record(source=source)
         return self.released()
 
     def released(self) -> Release:
-        """Release all recorded readings, without a new one.
-
-        Raises
-        ------
-        UnsupportedError
-            If nothing was recorded.
-        """
-        if not self._state.readings:
-            raise UnsupportedError("no reading was recorded yet: call release or record first")
-        readings = dict(sorted(self._state.readings.items()))
-        kind = self.mechanism.label_type
-        value = RunningCounts(list(readings), list(readings.values()), label_type=kind)
-        provenance = {"unit": self.unit}
-        return self.mechanism._make_release(value, self, None, provenance=provenance)
+        """Release all recorded readings, without a new one; UnsupportedError if there is none."""
+        return self.mechanism.release_readings(self._state.readings, self, self.unit)
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, which `load` or `open` continues. The file is secret.
 
         Afterwards this object accepts no events and makes no new readings, only repeats the last
-        one: two continuing streams would draw different noise for the same counts.
-
-        Raises
-        ------
-        StateError
-            If the file exists and its state was not loaded before.
-        OutputFileError
-            If it cannot be written.
+        one: two continuing streams would draw different noise for the same counts. StateError if
+        the file exists and its state was not loaded before.
         """
         self._live.save_to(Path(path))
 
@@ -479,12 +406,8 @@ class ContinualHistogram:
         """Take over the stream of a file that `save` wrote, into memory.
 
         The file is wiped and refused from then on, so the returned stream is the only one. Its
-        state is lost with the process if it is not saved again; `open` keeps it on disk.
-
-        Parameters
-        ----------
-        path : the file.
-        moved : the file is a copy of its last content, and the original is gone for good.
+        state is lost with the process if it is not saved again; `open` keeps it on disk. `moved`
+        says that the file is a copy of its last content, and that the original is gone for good.
 
         Raises
         ------
@@ -509,8 +432,8 @@ class ContinualHistogram:
         """Continue the stream in a file, or begin one there.
 
         Each event and the noise of each reading are on disk before the call returns. So a crash
-        loses no counted event, counts none twice, and draws no noise twice.
-        The file stays open, and locked, until `close`.
+        loses no counted event, counts none twice, and draws no noise twice. The file
+        stays open, and locked, until `close`.
 
         Parameters
         ----------
@@ -524,11 +447,7 @@ class ContinualHistogram:
 
         Raises
         ------
-        StateError
-            If the file is in use, a copy, set back to an older content, taken over, damaged,
-            edited or of another version.
-        ParameterError
-            If parameters are missing, or not those of the stream.
+        As `load`, and ParameterError if parameters are missing, or not those of the stream.
         """
         asked = read_mechanism(mechanism, parameters)
         return cls._from_state(*open_state(path, asked, budget, moved=moved))

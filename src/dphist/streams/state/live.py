@@ -16,7 +16,8 @@ from dphist.errors import Argument, DphistError, HorizonError, ParameterError, S
 from dphist.mechanism import check_unit
 from dphist.noise import Source
 from dphist.noise.for_tests import is_for_tests
-from dphist.privacy import ApproxDP, Target, find_delta
+from dphist.privacy import ApproxDP, PrivacyUnit, Target, find_delta
+from dphist.privacy.unit import unit_of_data
 from dphist.release.maker import read_parameters
 from dphist.streams.events.cutting import Events, slice_events
 from dphist.streams.events.keys import BatchKey, Progress
@@ -118,14 +119,25 @@ class LiveState:
         self._apply(step, source)
         return counts
 
-    def name_users(self, users: StreamUsers) -> None:
+    def name_users(self, column: str, unit: PrivacyUnit | str | None, usual: PrivacyUnit) -> None:
         """Keep who the users of the stream are, the first time; refuse others from then on.
+
+        Parameters
+        ----------
+        unit : one of them; None for the one that was kept, or else the `usual` one.
 
         Raises
         ------
         ParameterError
             If the column or the unit is not the one that was kept.
         """
+        if self.state.mechanism.max_events_per_user is None:
+            raise ParameterError("user", "needs " + Argument("max_events_per_user"))
+        if not isinstance(column, str) or not column:
+            raise ParameterError("column", "must be the name of a column or field")
+        held = self.state.named_users
+        known = usual if held is None else held.unit
+        users = StreamUsers(column, known if unit is None else unit_of_data(unit).single)
         with self.ready():
             held = self.state.named_users
             if held is None:
