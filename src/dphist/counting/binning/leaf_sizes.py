@@ -20,17 +20,19 @@ from dphist.arrays import IntArray
 from dphist.counting.binning.key_grid import KeyColumn, ListedSearch, make_listed_search
 from dphist.counting.bounding.bounds import (
     USER_TYPES,
-    WORST,
     Bounds,
     Cut,
     bound_records,
     check_rows,
     check_users,
     draw_key,
+)
+from dphist.counting.bounding.problems import (
+    MISSING_USERS,
+    WORST,
     problem_expression,
     raise_problem,
 )
-from dphist.counting.bounding.contributions import MISSING_USERS
 from dphist.counting.bounding.profiles import check_sums, fetch_checked, sum_by, to_arrays
 from dphist.counting.checks import LARGEST, check_total
 from dphist.counting.engine.interruptible import interruptible

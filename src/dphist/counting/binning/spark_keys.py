@@ -21,8 +21,9 @@ from dphist.counting.binning.key_grid import (
     ValueSearch,
 )
 from dphist.counting.binning.spark_slots import format_place, format_value
-from dphist.counting.bounding.bounds import WORST, Cut, problem_expression, raise_problem
+from dphist.counting.bounding.bounds import Cut
 from dphist.counting.bounding.contributions import count_bounded_terms
+from dphist.counting.bounding.problems import WORST, problem_expression, raise_problem
 from dphist.counting.bounding.shared_records import Digit
 from dphist.counting.bounding.spark_steps import snap_in_spark
 from dphist.counting.bounding.weights import ROLE, Weighing, weigh_in_spark

@@ -31,15 +31,10 @@ from dphist.counting.binning.slots import (
     raise_unreadable,
     rows_of_slots,
 )
-from dphist.counting.bounding.bounds import (
-    Cut,
-    check_users,
-    draw_key,
-    problem_number,
-    raise_problem,
-)
-from dphist.counting.bounding.contributions import MISSING_USERS, count_bounded_terms
+from dphist.counting.bounding.bounds import Cut, check_users, draw_key
+from dphist.counting.bounding.contributions import count_bounded_terms
 from dphist.counting.bounding.kept import count_kept
+from dphist.counting.bounding.problems import MISSING_USERS, problem_number, raise_problem
 from dphist.counting.bounding.user_parts import UserRows, as_words
 from dphist.counting.checks import LARGEST, Problem
 from dphist.counting.engine.interruptible import interruptible

@@ -16,8 +16,6 @@ import pyarrow.compute as pc
 
 from dphist.arrays import IntArray
 from dphist.counting.bounding.bounds import (
-    MISSING,
-    WORST,
     Bounds,
     Cut,
     bound_labels,
@@ -28,23 +26,28 @@ from dphist.counting.bounding.bounds import (
     draw_key,
     format_clamped_sum,
     mark_problems,
-    raise_problem,
     select_marked,
 )
 from dphist.counting.bounding.kept import count_marked
 from dphist.counting.bounding.other_labels import open_rows
-from dphist.counting.bounding.profiles import MISSING_USER, count_prevalences, to_arrays
+from dphist.counting.bounding.problems import (
+    MISSING_ROWS,
+    MISSING_USERS,
+    WORST,
+    raise_problem,
+)
+from dphist.counting.bounding.profiles import count_prevalences, to_arrays
 from dphist.counting.bounding.ranked_sets import hold_sets
 from dphist.counting.bounding.shared_records import Digit, keep_one_each, share_records
 from dphist.counting.bounding.stores import Sets, Store, hold_counts
 from dphist.counting.bounding.weights import Weighing, Weights, weight_column
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import DuckRows, Rows
-from dphist.counting.reading.columns import Use, Wanted, count_column, key_column
+from dphist.counting.reading.columns import Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Source
 from dphist.counting.reading.spark import SparkSource
-from dphist.errors import Argument, Message, ParameterError, Text
+from dphist.errors import Argument, Message, ParameterError
 
 
 def count_labels(
@@ -312,24 +315,6 @@ def _with_prevalences(counts: IntArray) -> tuple[IntArray, IntArray]:
     ordered = np.sort(counts[counts > 0])
     first = np.flatnonzero(np.diff(ordered, prepend=0))
     return ordered[first], np.diff(first, append=len(ordered))
-
-
-def _give_or_choose(counting: str) -> Text:
-    """Return what to do about rows without a user, where they may be kept."""
-    return (
-        f"{MISSING_USER}, give them one, or {counting} with "
-        + Argument("null_users", "drop")
-        + ", or with "
-        + Argument("null_users", "separate")
-        + " if each such row is a separate user"
-    )
-
-
-MISSING_USERS = {"who": _give_or_choose("count")}
-MISSING_ROWS = {
-    "who": _give_or_choose("count labels"),
-    "term": f"{MISSING[Use.KEY]}, or count labels with " + Argument("null_labels", "drop"),
-}
 
 
 def describe_columns(names: Mapping[str, str], *, cut: Cut | None = None) -> list[Wanted]:

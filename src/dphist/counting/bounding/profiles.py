@@ -11,7 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from dphist.arrays import IntArray
-from dphist.counting.bounding.bounds import WORST, problem_expression, raise_problem
+from dphist.counting.bounding.problems import MISSING_USER, WORST, problem_expression, raise_problem
 from dphist.counting.checks import LARGEST, check_total
 from dphist.counting.engine.rows import Rows
 from dphist.counting.reading.columns import Wanted, count_column, key_column
@@ -21,8 +21,6 @@ from dphist.errors import DataError, ParameterError
 
 # Stands for a sum above the maximum of a count.
 _BEYOND = -1
-
-MISSING_USER = "has rows without a user: drop them"
 
 
 def count_records(

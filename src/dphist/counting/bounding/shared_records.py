@@ -8,7 +8,8 @@ alone (docs/understand/proofs/bounding.md, Lemmas 7 and 13).
 import hashlib
 from dataclasses import dataclass
 
-from dphist.counting.bounding.bounds import WORST, bound_records, format_clamped_sum
+from dphist.counting.bounding.bounds import bound_records, format_clamped_sum
+from dphist.counting.bounding.problems import WORST
 from dphist.counting.checks import LARGEST
 from dphist.counting.engine.rows import Rows
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dphist.counting.bounding.bounds import (
-    WORST,
     Bounds,
     check_users,
     columns_of_users,
@@ -23,11 +22,11 @@ from dphist.counting.bounding.bounds import (
     format_clamped_sum,
     keep_labels,
     mark_problems,
-    raise_problem,
     select_marked,
 )
-from dphist.counting.bounding.contributions import MISSING_ROWS, check_pairs, describe_columns
+from dphist.counting.bounding.contributions import check_pairs, describe_columns
 from dphist.counting.bounding.other_labels import Run, check_text, map_batches, open_rows
+from dphist.counting.bounding.problems import MISSING_ROWS, WORST, raise_problem
 from dphist.counting.bounding.spark_steps import snap_in_spark
 from dphist.counting.bounding.steps import NO_NUMBERS, Summed, UnreadableText, check_kind, snap
 from dphist.counting.bounding.stores import Store, hold_counts
