@@ -33,10 +33,8 @@ Keep: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
 T = TypeVar("T")
 
 _ROWS_AT_ONCE = 1 << 18
-# Labels that Spark sends at once.
-_ROWS_OF_A_PIECE = 1 << 21
-# Up to this many labels are held in this process, without a database.
-_FEW = 1 << 16
+_ROWS_OF_A_PIECE = 1 << 21  # labels that Spark sends at once
+_FEW = 1 << 16  # labels, up to which they are held in this process, without a database
 
 
 class Store(ABC):
@@ -54,6 +52,11 @@ class Store(ABC):
     def __init__(self, kind: pa.DataType, sums: Sequence[str] = ()) -> None:
         self.schema = pa.schema({"label": kind, "count": pa.int64()})
         self.with_sums = pa.schema([*self.schema, *((name, pa.int64()) for name in sums)])
+
+    def settle(self, stack: ExitStack) -> "Store":
+        """Return the final store of the labels; `stack` closes what only counting needed."""
+        stack.close()
+        return self
 
     @abstractmethod
     def filter_batches(self, keep: Keep, *, sums: bool = False) -> pa.Table:
@@ -82,8 +85,7 @@ def hold_counts(
     Parameters
     ----------
     rows : of DuckDB or Spark, or an Arrow table without further columns
-    kind : Arrow type
-        Type of the labels; the engine may hold them as integers or bytes.
+    kind : Arrow type of the labels; the engine may hold them as integers or bytes.
     summed : further columns to sum over all rows.
     sums : further columns to hold beside the counts, not of an Arrow table.
 
@@ -121,11 +123,6 @@ class ArrowStore(Store):
     def __init__(self, table: pa.Table) -> None:
         super().__init__(table.schema.field("label").type, table.column_names[2:])
         self._table = table.sort_by("label")
-
-    def settle(self, stack: ExitStack) -> Store:
-        """Return self: nothing is held elsewhere."""
-        stack.close()
-        return self
 
     def filter_batches(self, keep: Keep, *, sums: bool = False) -> pa.Table:
         """Return the rows that `keep` returns for each batch."""
@@ -227,7 +224,8 @@ class DuckStore(Store):
 class SparkStore(Store):
     """Counted labels in Spark.
 
-    An eager local checkpoint holds them. Unlike a cached table it has no lineage. A lost executor
+    An eager local checkpoint holds them, which Spark drops when nothing refers to it. Unlike a
+    cached table it has no lineage. A lost executor
     can make a later query fail, but it can never repeat the bounding from a source that may have
     changed. While the checkpoint is computed, a lost task is repeated under the same key; it makes
     the same choice of labels if the source returns the same rows.
@@ -247,11 +245,6 @@ class SparkStore(Store):
     def aggregate(self, aggregates: Sequence[str]) -> list[int]:
         """Return aggregates over all rows; 0 if there are no rows."""
         return [int(found or 0) for found in self._checkpoint.selectExpr(*aggregates).collect()[0]]
-
-    def settle(self, stack: ExitStack) -> Store:
-        """Return self: Spark drops a checkpoint that is no longer referenced."""
-        stack.close()
-        return self
 
     def filter_batches(self, keep: Keep, *, sums: bool = False) -> pa.Table:
         """Return the rows that `keep` returns for each batch; it runs in this process.
@@ -307,19 +300,16 @@ class SparkStore(Store):
     def _ask(self, ask: Callable[[], T]) -> T:
         """Return the answer of Spark to a query, without its messages; Ctrl-C cancels its jobs."""
         session = self._checkpoint.sparkSession
-        refuse_stopped(session, _make_stopped_error())
+        stopped = (
+            "the Spark session that holds the counted labels was stopped, so nothing was released: "
+            "count them again in a session that runs"
+        )
+        refuse_stopped(session, DataError(stopped))
         return call_spark(session, lambda: redact_errors(ask, _engine_failure()))
 
 
 def _to_table(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches(list(batches), schema)
-
-
-def _make_stopped_error() -> DataError:
-    return DataError(
-        "the Spark session that holds the counted labels was stopped, so nothing was released: "
-        "count them again in a session that runs"
-    )
 
 
 def _engine_failure() -> DataError:
