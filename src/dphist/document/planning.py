@@ -257,6 +257,13 @@ def unit_of_records(asked: Asked) -> PrivacyUnit:
     return ONE_RECORD if asked.get("sensitivity", 1) in (1, [1], (1,)) else ONE_USER
 
 
+def unit_of_rows(asked: Asked) -> PrivacyUnit:
+    """Return what is protected where rows are counted: one record, or a user who has several."""
+    if asked.get("one_row_per") is not None:
+        return ONE_USER
+    return ONE_RECORD if asked.get("max_rows", 1) in (1, [1], (1,)) else ONE_USER
+
+
 # What a release shows of the quantities that criteria are about.
 
 LEVEL = "with a probability of 95 % or more"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, final
 
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
-from dphist.errors import Argument, BoundsError, ParameterError
+from dphist.errors import ParameterError
 from dphist.groups.grouped_counts import GroupedCounts, accept_counts
 from dphist.groups.grouping import find_group
 from dphist.groups.histograms import HistogramsByGroup
@@ -26,6 +26,7 @@ from dphist.ranges.mechanism import RangesMechanism
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 from dphist.release.tabular import refuse_released
+from dphist.tables.accepting import too_many_rows
 from dphist.tables.discovery import LabelSearch, make_search
 from dphist.tables.found import write_found
 from dphist.tables.keys import Keys
@@ -191,12 +192,7 @@ class GroupsMeasuring(MechanismBase):
                 "bins", "must be the number of bins of the data", "give it bins=counts.bins"
             )
         if data.max_rows > self.max_rows:
-            raise BoundsError(
-                "the table was counted with "
-                + Argument("max_rows", data.max_rows)
-                + f", more than the mechanism's {self.max_rows}; give the mechanism "
-                + Argument("max_rows", data.max_rows)
-            )
+            raise too_many_rows(data.max_rows, self.max_rows)
 
     def _measure(
         self, data: GroupedCounts, source: Source | None

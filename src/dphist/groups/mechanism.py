@@ -14,14 +14,7 @@ from dphist.groups.histograms import HistogramsByGroup
 from dphist.groups.measuring import GroupsMeasuring, name_numbers
 from dphist.mechanism import Intervals, check_kind, parameter
 from dphist.noise.law import NoiseLaw
-from dphist.parameters import (
-    Exact,
-    optional_whole,
-    positive_delta,
-    privacy_parameter,
-    probability,
-    whole_number,
-)
+from dphist.parameters import Exact, optional_whole, privacy_parameter, whole_number
 from dphist.privacy import ApproxDP, Guarantee, Target
 from dphist.privacy.losses import Losses
 from dphist.ranges.mechanism import MOST_BINS
@@ -29,6 +22,7 @@ from dphist.release.mechanisms import savable
 from dphist.release.range_histogram import RangeHistogram
 from dphist.release.release import Release
 from dphist.sentence import Sentence
+from dphist.tables.discovery import read_delta
 from dphist.tables.found import split_found
 from dphist.tables.keys import Keys
 
@@ -145,7 +139,7 @@ class GroupedHistogram(GroupsMeasuring):
         self._hold(
             epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
             rho=None if rho is None else privacy_parameter(rho, "rho"),
-            delta=_read_delta(delta, finding=finding),
+            delta=read_delta(delta, "groups are found with a threshold", finding=finding),
             groups=held,
             bins=whole_number(bins, "bins", 1, MOST_BINS),
             max_rows=whole_number(max_rows, "max_rows", 1, 10**6),
@@ -277,11 +271,3 @@ class GroupedHistogram(GroupsMeasuring):
 def _compute_bounds(inner: Any, histogram: RangeHistogram, level: float) -> Sequence[Any]:
     width = inner._bin_width(histogram.answers, level)
     return histogram.counts - width, histogram.counts + width
-
-
-def _read_delta(given: Exact | None, *, finding: bool) -> Fraction | None:
-    """Return a delta above 0, or None for none: geometric noise has no delta, finding has one."""
-    if finding:
-        return positive_delta(given, "groups are found with a threshold")
-    exact = Fraction(0) if given is None else probability(given, "delta")
-    return positive_delta(exact, "of Gaussian noise") if exact else None

@@ -12,7 +12,6 @@ from dphist.document.planning import Asked, Column, Found, Planning, Quantity, R
 from dphist.groups.mechanism import GroupedHistogram
 from dphist.parameters import privacy_parameter, whole_number
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
 
 _COLUMNS = [
@@ -96,16 +95,12 @@ def _rank_error(release: Release, percent: bool) -> Found | str:
     return planning.error_in_records(release, max(errors), said, percent)
 
 
-def _unit(asked: Asked) -> PrivacyUnit:
-    return ONE_RECORD if asked.get("max_rows", 1) in (1, [1], (1,)) else ONE_USER
-
-
 PLANNING = Planning(
     title="Quantiles of groups",
     question="how a number is distributed in each group",
     settings=settings,
     columns=_COLUMNS,
-    unit=_unit,
+    unit=planning.unit_of_rows,
     guesses={"total": "records", "bins": "bins"},
     limit=lambda _asked: _LIMIT,
     quantities={"rank error": Quantity(_rank_error, "may")},

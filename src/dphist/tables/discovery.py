@@ -20,6 +20,7 @@ from dphist.labels.threshold.law import gaussian_threshold
 from dphist.labels.threshold.noise import GaussianNoise
 from dphist.noise import Source
 from dphist.noise.gaussian import LARGEST_SIGMA
+from dphist.parameters import Exact, positive_delta, probability
 from dphist.tables.contrasts import root_above
 
 
@@ -60,6 +61,19 @@ class LabelSearch:
     def likely_count(self, chance: float) -> int:
         """Return a number of rows from which a label is found with this probability or more."""
         return int(self.threshold + float(self.sigma) * NormalDist().inv_cdf(chance)) + 1
+
+
+def read_delta(given: Exact | None, reason: str, *, finding: bool) -> Fraction | None:
+    """Return a delta above 0, or None for none: geometric noise has no delta, finding has one.
+
+    Parameters
+    ----------
+    reason : why `finding` values needs a delta, for the error.
+    """
+    if finding:
+        return positive_delta(given, reason)
+    exact = Fraction(0) if given is None else probability(given, "delta")
+    return positive_delta(exact, "of Gaussian noise") if exact else None
 
 
 @lru_cache(maxsize=256)

@@ -8,16 +8,16 @@ from typing import Any, Self, final
 
 from dphist.arrays import IntArray
 from dphist.data.guard import refuse_guarded
-from dphist.data.weight import count_steps, say_step, state_weight
-from dphist.errors import Argument, BoundsError, ParameterError
+from dphist.data.weight import count_steps, state_weight
+from dphist.errors import ParameterError
 from dphist.mechanism import MechanismBase, provenance_of_unit
 from dphist.noise import Source, two_sided_geometric
 from dphist.privacy import ZCDP, ApproxZCDP, Guarantee, PrivacyUnit, PureDP
 from dphist.privacy.exchanged import exchange_by_steps
 from dphist.release.release import Release
 from dphist.release.tabular import refuse_released
-from dphist.tables.accepting import accept_counts, refuse_other_data
-from dphist.tables.cell_sums import Columns, SumsLaw, check_same_sums, make_prefix
+from dphist.tables.accepting import accept_counts, check_accepted, refuse_other_data
+from dphist.tables.cell_sums import Columns, SumsLaw, make_prefix
 from dphist.tables.contrasts import measure_all, sum_over_axes
 from dphist.tables.discover_keys import DiscoverKeys
 from dphist.tables.discovery import LabelSearch, make_search
@@ -348,32 +348,7 @@ class TablesMeasuring(MechanismBase):
 
     def accept(self, data: KeyedCounts) -> None:
         """Refuse data with other keys, or a bound that is not protected; both are public."""
-        if not self.keys.same_cells(data.keys):
-            raise ParameterError(
-                "keys",
-                "must be those that the data were counted by, in the same order",
-                "give the mechanism keys=counts.keys",
-            )
-        if data.max_rows > self.max_rows:
-            raise BoundsError(
-                "the table was counted with "
-                + Argument("max_rows", data.max_rows)
-                + f", more than the mechanism's {self.max_rows}; give the mechanism "
-                + Argument("max_rows", data.max_rows)
-            )
-        if data.step != self.step:
-            raise BoundsError(
-                f"the table was counted {say_step(data.step)}, and the mechanism is for one "
-                f"counted {say_step(self.step)}; give the mechanism step=counts.step"
-            )
-        if self.one_row_per is not None and data.one_row_per != self.one_row_per:
-            raise BoundsError(
-                f"the table was counted without one row per {self.one_row_per!r} of each unit, "
-                "which the mechanism is for; count it with "
-                + Argument("one_row_per", self.one_row_per)
-                + ", or leave that out of the mechanism"
-            )
-        check_same_sums(data.columns, self.sums or ())
+        check_accepted(data, self.keys, self.max_rows, self.step, self.one_row_per, self.sums or ())
 
     def _measure(self, data: KeyedCounts, source: Source | None) -> dict[str, IntArray]:
         """Return the noisy contrasts of each table of the lattice, flat: each is drawn once."""

@@ -11,22 +11,14 @@ from dphist.arrays import IntArray
 from dphist.data.clamp import Clamp, read_share, read_sums
 from dphist.errors import Argument, ParameterError
 from dphist.mechanism import Intervals, check_kind, parameter
-from dphist.parameters import (
-    Exact,
-    positive_delta,
-    privacy_parameter,
-    probability,
-    whole_number,
-)
-from dphist.privacy import (
-    ApproxDP,
-    Target,
-)
+from dphist.parameters import Exact, privacy_parameter, whole_number
+from dphist.privacy import ApproxDP, Target
 from dphist.release.mechanisms import savable
 from dphist.release.release import Release
 from dphist.sentence import Sentence
 from dphist.tables.by_table import read_by_table, read_ranges, write_by_table, write_table
 from dphist.tables.cell_sums import Columns, check_columns, make_prefix
+from dphist.tables.discovery import read_delta
 from dphist.tables.found import split_found
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_cells import check_cells
@@ -238,7 +230,7 @@ class Tables(TablesStating):
         self._hold(
             rho=None if rho is None else privacy_parameter(rho, "rho"),
             epsilon=None if epsilon is None else privacy_parameter(epsilon, "epsilon"),
-            delta=_read_delta(delta, finding=finding),
+            delta=read_delta(delta, "values of keys are found with a threshold", finding=finding),
             keys=held,
             tables=asked,
             max_rows=most,
@@ -435,11 +427,3 @@ def _check_total(
         raise ParameterError(
             "delta", "must be given with " + Argument("epsilon") + ", whose other half it is"
         )
-
-
-def _read_delta(given: Exact | None, *, finding: bool) -> Fraction | None:
-    """Return a delta above 0, or None for none: geometric noise has no delta, finding has one."""
-    if finding:
-        return positive_delta(given, "values of keys are found with a threshold")
-    exact = Fraction(0) if given is None else probability(given, "delta")
-    return positive_delta(exact, "of Gaussian noise") if exact else None

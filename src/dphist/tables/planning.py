@@ -14,7 +14,6 @@ from dphist.document.planning import Asked, Column, Found, Planning, Quantity, R
 from dphist.errors import ParameterError
 from dphist.parameters import optional_whole, privacy_parameter, probability, whole_number
 from dphist.privacy import PrivacyUnit
-from dphist.privacy.unit import ONE_RECORD, ONE_USER
 from dphist.release.release import Release
 from dphist.tables.by_table import read_numbers
 from dphist.tables.command import RANGES_OPTION, TABLES_OPTION
@@ -390,18 +389,12 @@ def _cell_error(release: Release, percent: bool) -> Found | str:
     return planning.error_in_records(release, error, said, percent)
 
 
-def _unit(asked: Asked) -> PrivacyUnit:
-    if asked.get("one_row_per") is not None:
-        return ONE_USER
-    return ONE_RECORD if asked.get("max_rows", 1) in (1, [1], (1,)) else ONE_USER
-
-
 PLANNING = Planning(
     title="Records by several keys",
     question="how many records by several keys, in tables that add up",
     settings=settings,
     columns=_COLUMNS,
-    unit=_unit,
+    unit=planning.unit_of_rows,
     kept={
         "keys": _keep_sizes,
         "tables": _keep_tables,
