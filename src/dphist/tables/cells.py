@@ -145,3 +145,15 @@ def label_columns(key: Key) -> dict[str, pa.Array]:
     ends = {"start": edges[:-1], "stop": edges[1:]}
     missing = pa.nulls(int(key.other), edges.type)
     return {f"{key.name}_{end}": pa.concat_arrays([each, missing]) for end, each in ends.items()}
+
+
+def join_tables(shown: Mapping[str, pa.Table], keys: Keys) -> pa.Table:
+    """Return several tables, by name, one after the other, with the columns of all keys first."""
+    named = [
+        each.add_column(0, "table", pa.array([name] * len(each), pa.string()))
+        for name, each in shown.items()
+    ]
+    order = [column for key in keys for column in label_columns(key)]
+    whole = pa.concat_tables(named, promote_options="default")
+    numbers = [name for name in whole.column_names if name not in (*order, "table")]
+    return whole.select(["table", *(n for n in order if n in whole.column_names), *numbers])

@@ -10,7 +10,7 @@ import numpy as np
 from dphist.arrays import FloatArray
 from dphist.errors import ParameterError
 from dphist.tables.key_noise import KeyNoise
-from dphist.tables.keys import OTHER, Key
+from dphist.tables.keys import OTHER, Key, Keys, list_names
 from dphist.tables.lattice import Table, subsets
 
 _MOST = 1e150  # a factor below this has a square, and NaN is not below
@@ -22,6 +22,17 @@ class Term:
 
     factor: float
     weights: Mapping[int, FloatArray]
+
+    @property
+    def table(self) -> Table:
+        """The table of the keys that it names."""
+        return tuple(sorted(self.weights))
+
+    def weigh(self, counts: FloatArray) -> float:
+        """Return the weighted sum of the cells of `table`."""
+        for i in reversed(self.table):
+            counts = counts @ self.weights[i]
+        return self.factor * float(counts)
 
 
 def read_terms(given: Any) -> list[tuple[float, Mapping[str, Any]]]:
@@ -49,6 +60,21 @@ def read_terms(given: Any) -> list[tuple[float, Mapping[str, Any]]]:
 
 def _is_small(factor: Any) -> bool:
     return isinstance(factor, Real) and -_MOST < factor < _MOST  # type: ignore[operator]
+
+
+def check_names(where: Mapping[str, Any], keys: Keys) -> None:
+    """Refuse conditions on what is no key.
+
+    Raises
+    ------
+    ParameterError
+    """
+    for name in where:
+        if name not in keys.names:
+            remedy = f"the keys are {list_names(keys.names)}"
+            if name == "level":
+                remedy = "a level goes first, without its name: interval(0.9, ...)"
+            raise ParameterError(str(name), "must be a key of the tables", remedy)
 
 
 def find_weights(key: Key, wanted: Any) -> FloatArray:

@@ -8,7 +8,7 @@ The row of ones, for the sum over all values, stands before them: a basis of all
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -233,3 +233,28 @@ def sum_over_axes(cells: IntArray, axes: tuple[int, ...]) -> IntArray:
         return np.asarray(cells.sum(axis=axes), np.int64)
     exact = cells.astype(object).sum(axis=axes)
     return np.asarray(np.clip(exact, -LARGEST_PRODUCT, LARGEST_PRODUCT), np.int64)
+
+
+def combine_parts(
+    contrasts: Mapping[tuple[int, ...], IntArray],
+    table: tuple[int, ...],
+    parts: Sequence[tuple[int, ...]],
+    shape: tuple[int, ...],
+    step: Fraction | None,
+) -> FloatArray:
+    """Return the cells of a table that the contrasts of some of its parts make, in records.
+
+    Parameters
+    ----------
+    shape : the number of values of each key of the table.
+    step : the unit of the contrasts; None if they are of records.
+    """
+    coefficients = np.zeros(shape)
+    for part in parts:
+        block = tuple(slice(1, None) if i in part else 0 for i in table)
+        coefficients[block] = contrasts[part]
+    for squares in shape_squares(shape):
+        coefficients /= squares
+    if step is not None:
+        coefficients *= float(step)
+    return combine_all(coefficients)

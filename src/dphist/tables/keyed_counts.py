@@ -111,8 +111,9 @@ class KeyedCounts(Secret):
         for name in ("cells", "counts"):
             object.__setattr__(self, name, hold_numbers(name, getattr(self, name)))
         check_labels(self.labels, self.keys, len(self.cells))
-        ordered = self.labels is None
-        check_counted(self.cells, self.counts, math.prod(self._shape), ordered=ordered)
+        # A key whose values are to be found has one place.
+        places = math.prod(1 if key.discover is not None else key.size for key in self.keys)
+        check_counted(self.cells, self.counts, places, ordered=self.labels is None)
         if self.unit is not None:
             object.__setattr__(self, "unit", unit_of_data(self.unit))
         object.__setattr__(self, "max_rows", whole_number(self.max_rows, "max_rows", 1))
@@ -124,11 +125,6 @@ class KeyedCounts(Secret):
             if self.unit is None:
                 raise ParameterError("unit", phrase("must say whose rows differ by {one_row_per}"))
         check_weight(self.weight, self.unit, self.one_row_per, finding=self.labels is not None)
-
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        """The number of values of each key, of one whose values are to be found 1."""
-        return tuple(1 if key.discover is not None else key.size for key in self.keys)
 
     @classmethod
     @stoppable
@@ -219,8 +215,7 @@ class KeyedCounts(Secret):
         asked |= Reading(progress=progress, delimiter=delimiter) | {"null_users": null_users}
         if held.discovering:
             pairs = count_labeled(frame, grid, OTHER, **asked)
-            labels = LabelCells(pairs.labels, pairs.places)
-            found = pairs.cells, pairs.counts
+            found, labels = (pairs.cells, pairs.counts), LabelCells(pairs.labels, pairs.places)
             return guard(cls(held, *found, bound, protected, unlisted, labels, missing), ledger)
         if columns:
             cells, counts, totals = sum_cells(frame, grid, columns, **asked)
@@ -298,12 +293,7 @@ class KeyedCounts(Secret):
     @classmethod
     @stoppable
     def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "KeyedCounts":
-        """Add the counts of all parts of the users; see `LabelCounts.merge`.
-
-        Raises
-        ------
-        DataError, InputFileError, ParameterError
-        """
+        """Add the counts of all parts of the users; see `LabelCounts.merge`."""
         found = all_parts("cells", cls.__name__, parts)
         return guard(cls(*read_parts(found[0].head, [each.table for each in found])), ledger)
 
@@ -325,13 +315,8 @@ class KeyedCounts(Secret):
             order, of its number of values.
         keys : as for `from_table`.
         max_rows : records that one privacy unit adds at most. dphist cannot check it.
-        one_row_per : key on which the records of one unit differ, at most one for each value of it.
-            dphist cannot check that either.
+        one_row_per : key of which one unit has one record for each value at most: unchecked, too.
         unit : what such a unit is, such as "one patient" (default: a record; or a user).
-
-        Raises
-        ------
-        ParameterError, DataError
 
         >>> KeyedCounts.from_counts([[3, 4], [5, 0]], keys={"a": ["x", "y"], "b": [1, 2]}).max_rows
         1
@@ -358,11 +343,7 @@ class KeyedCounts(Secret):
     def with_found(self, keys: Keys) -> "KeyedCounts":
         """Return the counts by keys of which those that were to be found now have values; secret.
 
-        Rows whose label is not among these are "other".
-
-        Parameters
-        ----------
-        keys : as `Keys.with_found` returns them.
+        Rows with none of these labels are "other". `keys` are those of `Keys.with_found`.
         """
         held = self.labels
         if held is None:
@@ -395,24 +376,22 @@ class KeyedCounts(Secret):
         """
         if self.labels is not None:
             raise RuntimeError("values of the keys are to be found first")
-        own = tuple(self.keys.shape[i] for i in table)
-        places = find_places(self.cells, self.keys.shape, table)
-        found = sum_clamped(places, self.counts, math.prod(own))
-        return found.reshape(own)
+        places, own = self._locate(table)
+        return sum_clamped(places, self.counts, math.prod(own)).reshape(own)
 
     def sum_values(self, column: str, table: Table) -> IntArray:
         """Return the exact sums of a column in the cells of a table, as `totals` are; secret.
 
-        Parameters
-        ----------
-        column : its name.
-        table : as for `sum_over`. A cell has from -(2**62 - 1) to 2**62 - 1.
+        `table` is as for `sum_over`. A cell has from -(2**62 - 1) to 2**62 - 1.
         """
-        own = tuple(self.keys.shape[i] for i in table)
-        places = find_places(self.cells, self.keys.shape, table)
+        places, own = self._locate(table)
         place = [name for name, _ in self.columns].index(column)
-        found = add_totals(places, self.totals[place], math.prod(own))
-        return found.reshape(own)
+        return add_totals(places, self.totals[place], math.prod(own)).reshape(own)
+
+    def _locate(self, table: Table) -> tuple[IntArray, tuple[int, ...]]:
+        """Return the place of each cell in a table, and the table's number of values by key."""
+        own = tuple(self.keys.shape[i] for i in table)
+        return find_places(self.cells, self.keys.shape, table), own
 
     @property
     def sums(self) -> dict[str, Clamp]:

@@ -15,23 +15,24 @@ import numpy as np
 import pyarrow as pa
 
 from dphist.arrays import FloatArray, IntArray
-from dphist.errors import ParameterError, UnsupportedError
+from dphist.errors import UnsupportedError
 from dphist.parameters import check_level
 from dphist.release.interval_estimate import IntervalEstimate
 from dphist.release.release import save_kind
-from dphist.tables.cells import LEVEL, KeyedTable, label_columns
+from dphist.tables.cells import LEVEL, KeyedTable, join_tables
 from dphist.tables.conditions import (
     Term,
+    check_names,
     compute_covariance,
     find_weights,
     read_terms,
     variances_of_cells,
 )
-from dphist.tables.contrasts import combine_all, shape_squares
+from dphist.tables.contrasts import combine_parts
 from dphist.tables.impossible import Impossible
 from dphist.tables.key_noise import KeyNoise, make_noise
 from dphist.tables.keyed_sums import KeyedSum, KeyedSums
-from dphist.tables.keys import Keys, Names, find_places, list_names, read_tables
+from dphist.tables.keys import Keys, Names, find_places, read_tables
 from dphist.tables.known import Known
 from dphist.tables.lattice import Table, subsets
 from dphist.tables.whole_numbers import WholeTables, make_whole
@@ -118,10 +119,7 @@ class KeyedTables(KeyedSums):
     def count(self, /, **where: Any) -> float:
         """Return the estimated number of records that satisfy all conditions.
 
-        Raises
-        ------
-        ParameterError
-            If a key or value is unknown, or no table asked has these keys together.
+        ParameterError if a key or value is unknown, or no table asked has these keys together.
 
         >>> from dphist.tables import Tables
         >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
@@ -293,10 +291,7 @@ class KeyedTables(KeyedSums):
             counts of every cell: an array with a dimension for each key; for keys without bins also
             a mapping of values, or of tuples of them, or a dataframe of the keys and `count`.
 
-        Raises
-        ------
-        ParameterError
-            If counts are not whole numbers from 0, or margins do not agree.
+        ParameterError if counts are not whole numbers from 0, or margins do not agree.
 
         >>> from dphist.tables import Tables
         >>> asked = Tables(rho=1, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
@@ -336,15 +331,8 @@ class KeyedTables(KeyedSums):
         Columns are the table, by its keys, those of `table` for all keys, null where a table does
         not have one, and the numbers.
         """
-        parts = []
-        for names in self.tables:
-            shown = self.table(*names).to_arrow()
-            named = pa.array(["+".join(names)] * len(shown), pa.string())
-            parts.append(shown.add_column(0, "table", named))
-        order = [column for key in self.keys for column in label_columns(key)]
-        whole = pa.concat_tables(parts, promote_options="default")
-        numbers = [name for name in whole.column_names if name not in (*order, "table")]
-        return whole.select(["table", *(n for n in order if n in whole.column_names), *numbers])
+        shown = {"+".join(names): self.table(*names).to_arrow() for names in self.tables}
+        return join_tables(shown, self.keys)
 
     def to_content(self) -> dict[str, Any]:
         """Return what a file holds beside the noisy contrasts."""
@@ -353,12 +341,7 @@ class KeyedTables(KeyedSums):
 
     @classmethod
     def from_content(cls, content: Any) -> "KeyedTables":
-        """Make tables without numbers, which the mechanism restores from noisy contrasts.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-        """
+        """Make tables without numbers, which the mechanism restores from noisy contrasts."""
         if {*content} - {"known"} != {"keys", "tables"}:
             raise ValueError("released tables have keys and tables")
         keys = Keys.read(content["keys"])
@@ -406,15 +389,7 @@ class KeyedTables(KeyedSums):
 
     def _combine(self, table: Table, parts: Sequence[Table]) -> FloatArray:
         shape = tuple(self.keys.keys[i].size for i in table)
-        coefficients = np.zeros(shape)
-        for part in parts:
-            block = tuple(slice(1, None) if i in part else 0 for i in table)
-            coefficients[block] = self.contrasts[part]
-        for squares in shape_squares(shape):
-            coefficients /= squares
-        if self.step is not None:
-            coefficients *= float(self.step)
-        return combine_all(coefficients)
+        return combine_parts(self.contrasts, table, parts, shape, self.step)
 
     def make_terms(self, given: Any) -> list[Term]:
         """Return terms with the weights of the values of each key that they name."""
@@ -422,12 +397,7 @@ class KeyedTables(KeyedSums):
 
     def weights_where(self, where: Mapping[str, Any]) -> dict[int, FloatArray]:
         """Return 1 or 0 for the values of each key that conditions name, by its position."""
-        for name in where:
-            if name not in self.keys.names:
-                remedy = f"the keys are {list_names(self.keys.names)}"
-                if name == "level":
-                    remedy = "a level goes first, without its name: interval(0.9, ...)"
-                raise ParameterError(str(name), "must be a key of the tables", remedy)
+        check_names(where, self.keys)
         places = self.find_places(list(where))
         return {
             i: find_weights(self.keys.keys[i], where[name])
@@ -438,11 +408,7 @@ class KeyedTables(KeyedSums):
         """Return a weighted sum of counts."""
         total = 0.0
         for term in terms:
-            places = tuple(sorted(term.weights))
-            counts = self.compute_cells(places)
-            for i in reversed(places):
-                counts = counts @ term.weights[i]
-            total += term.factor * float(counts)
+            total += term.weigh(self.compute_cells(term.table))
         return total
 
     def _variance(self, terms: Sequence[Term]) -> float:

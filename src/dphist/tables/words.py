@@ -167,11 +167,11 @@ def say_found(values: int, search: LabelSearch) -> Sentence:
 
 def say_threshold(names: Sequence[str]) -> Sentence:
     """Say that values of keys are found by a threshold."""
-    return Sentence(
+    form = (
         "Of {names}, the values that have a noisy number of {records} above a threshold are "
-        "released, and no others.",
-        names=name_table(tuple(names)),
+        "released, and no others."
     )
+    return Sentence(form, names=name_table(tuple(names)))
 
 
 def say_rows(mechanism: Tables) -> Sentence:
@@ -423,9 +423,5 @@ def make_caption(
 
 def caption_of_first(caption: Sentence, shown: int, rows: int) -> Sentence:
     """Return the caption of a table of which a page shows the first rows."""
-    return Sentence(
-        "{caption}; the first {shown:,} of {rows:,} rows, of which the CSV has all",
-        caption=caption,
-        shown=shown,
-        rows=rows,
-    )
+    form = "{caption}; the first {shown:,} of {rows:,} rows, of which the CSV has all"
+    return Sentence(form, caption=caption, shown=shown, rows=rows)
