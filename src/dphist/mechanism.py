@@ -232,10 +232,7 @@ class MechanismBase(Maker):
     def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
         """Return a value that was read from a file as it was released.
 
-        Raises
-        ------
-        ValueError
-            If this mechanism cannot have released it.
+        ValueError if this mechanism cannot have released it.
         """
 
     @property
@@ -276,10 +273,7 @@ class MechanismBase(Maker):
     def to_approx_dp(self, delta: Exact) -> ApproxDP:
         """Return the least (epsilon, delta)-DP known of one release, for a total delta.
 
-        Raises
-        ------
-        ParameterError
-            If `delta` is too small for any.
+        ParameterError if `delta` is too small for any.
         """
         epsilon = self.epsilon_at(delta)
         if epsilon is None:
@@ -341,10 +335,7 @@ class MechanismBase(Maker):
     def calibrated_to(self, target: Target) -> Self:
         """Return this mechanism with what it was asked to cost; `dphist.calibrate` calls it.
 
-        Raises
-        ------
-        ParameterError
-            If the mechanism costs more, or the target is for a unit that it does not protect.
+        ParameterError if it costs more, or the target is for a unit that it does not protect.
         """
         if not isinstance(target, Target):
             raise ParameterError("target", "must be a Target, such as Target(ApproxDP(1, '1e-6'))")
@@ -356,9 +347,8 @@ class MechanismBase(Maker):
             )
         asked = replace(target.guarantee, unit=self.guarantee.unit)
         made = object.__new__(type(self))
-        for item in fields(self):
-            object.__setattr__(made, item.name, getattr(self, item.name))
-        object.__setattr__(made, "target", Target(asked, target.releases))
+        held = {item.name: getattr(self, item.name) for item in fields(self)}
+        made._hold(**held | {"target": Target(asked, target.releases)})
         return made
 
     def _check_asked(self, release: Release, level: float, most: float | None = None) -> None:

@@ -379,13 +379,10 @@ def document_of_plan(
     guarantees : of the releases.
     bare : whether one of them is a guarantee alone, of no mechanism.
     """
-    budget, totals, shown = balance.budget, balance.totals, []
+    budget, sums, shown = balance.budget, balance.totals, []
     for at, (guarantee, (price,)) in enumerate(zip(guarantees, found.prices, strict=True)):
-        totals = totals.plus(price.cost)
-        left = {
-            "left_after": format_left_json(budget, totals),
-            "words": format_left(budget, totals),
-        }
+        sums = sums.plus(price.cost)
+        left = {"left_after": format_left_json(budget, sums), "words": format_left(budget, sums)}
         shown.append({"fits": at < found.paid, "cost": str(guarantee), **left})
     rows = [
         {
