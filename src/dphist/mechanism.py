@@ -232,7 +232,10 @@ class MechanismBase(Maker):
     def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> Any:
         """Return a value that was read from a file as it was released.
 
-        ValueError if this mechanism cannot have released it.
+        Raises
+        ------
+        ValueError
+            If this mechanism cannot have released it.
         """
 
     @property
@@ -273,7 +276,10 @@ class MechanismBase(Maker):
     def to_approx_dp(self, delta: Exact) -> ApproxDP:
         """Return the least (epsilon, delta)-DP known of one release, for a total delta.
 
-        ParameterError if `delta` is too small for any.
+        Raises
+        ------
+        ParameterError
+            If `delta` is too small for any.
         """
         epsilon = self.epsilon_at(delta)
         if epsilon is None:
@@ -335,7 +341,10 @@ class MechanismBase(Maker):
     def calibrated_to(self, target: Target) -> Self:
         """Return this mechanism with what it was asked to cost; `dphist.calibrate` calls it.
 
-        ParameterError if it costs more, or the target is for a unit that it does not protect.
+        Raises
+        ------
+        ParameterError
+            If the mechanism costs more, or the target is for a unit that it does not protect.
         """
         if not isinstance(target, Target):
             raise ParameterError("target", "must be a Target, such as Target(ApproxDP(1, '1e-6'))")

@@ -45,13 +45,14 @@ class Ledger:
 
     Guarantee
     ---------
-    All releases through an account are together (epsilon, delta)-DP, or what else the account was
-    opened with, for its privacy unit: also if each release, its mechanism and its cost are chosen
-    after seeing all earlier ones (docs/understand/proofs/ledger.md). The charge is durable before
-    the first look at the data. Not covered: releases outside the ledger, data that are in the
-    account of another ledger as well, and whoever edits the ledger (SECURITY.md). If an account
-    is renewed monthly, this holds for what each month charges, for whoever has not seen results
-    of other months, nor had releases chosen by them; what months promise adds up (Lemma 11).
+    All that is released through an account is together (epsilon, delta)-DP, or what else the
+    account was opened with, for its privacy unit: also if each release, its mechanism and its cost
+    are chosen after seeing all earlier ones (docs/understand/proofs/ledger.md). The charge is
+    durable before the first look at the data. Not covered: releases that do not go through the
+    ledger, data that are in the account of another ledger as well, and whoever edits the ledger
+    (SECURITY.md). Of an account that is renewed monthly, this holds for what each month charges,
+    for whoever has not seen results of other months, nor had releases chosen by them; what months
+    promise adds up (Lemma 11 there).
 
     Use `create` or `open`. A Ledger may be used from several threads and by forked processes.
     """
@@ -78,8 +79,6 @@ class Ledger:
     ) -> "Ledger":
         """Make a ledger with one account; `open_account` adds others.
 
-        LedgerError if there is one already, or the file lies on a network file system.
-
         Parameters
         ----------
         place : path of a new file on a local disk, or a ``postgresql://`` address.
@@ -93,6 +92,11 @@ class Ledger:
             per month, and adds up: after 12 months it is 12 times as much (default: never).
         name : of the ledger, for releases and pages (default: the name of the file or database).
         signing_key : file of a private key (PEM, Ed25519) that signs the entries.
+
+        Raises
+        ------
+        LedgerError
+            If there is a ledger already, or the file lies on a network file system.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
         opened = accounts.make_account(account, budget, unit, dataset, renew, "account")
@@ -108,14 +112,18 @@ class Ledger:
     ) -> "Ledger":
         """Open a ledger.
 
-        InputFileError if there is no such file. LedgerError if it is no ledger, of a later version,
-        damaged, a copy, or an older content.
-
         Parameters
         ----------
         place : path of its file, or its ``postgresql://`` address.
         moved : the file is a copy of the last content, and the original is gone for good.
         signing_key : file of a private key that signs new entries.
+
+        Raises
+        ------
+        InputFileError
+            If there is no such file.
+        LedgerError
+            If it is no ledger, of a later version, damaged, a copy, or an older content.
         """
         signer = signer_from(signing_key)
         check = partial(check_signer, signer=signer)
@@ -165,8 +173,6 @@ class Ledger:
     ) -> Release:
         """Charge what a release costs, durably, and then make it.
 
-        The provenance of the release names ledger, account and entry.
-
         Parameters
         ----------
         mechanism : any `dphist.Mechanism`; it needs no knowledge of ledgers.
@@ -176,10 +182,16 @@ class Ledger:
             the stored release and costs nothing; it never draws again.
         note : the purpose, in your words.
         account : the account to charge, or several, all or none (default: the only one).
-        presentation : the words in which the release is shown.
+        presentation : the words in which the release is shown. Those of the first release with a
+            key are kept.
         configuration, description : hash of the file that asked for the release, and
-            `Dataset.digest` of the data. A key keeps all three of its first release.
+            `Dataset.digest` of the data, for its provenance. Those of the first release with a key
+            are kept.
         source : `source(n)` returns n random bytes. For tests only: the release says so.
+
+        Returns
+        -------
+        Release; its provenance names ledger, account and entry.
 
         Raises
         ------
@@ -208,16 +220,17 @@ class Ledger:
     ) -> dict[str, Release]:
         """Charge releases of groups that share no user once, and then make all of them.
 
-        All groups together cost the maximum of what they cost: of their epsilons, rhos and deltas
-        (docs/understand/proofs/ledger.md, Lemma 10). A user who is in two groups loses the sum.
-        Releases come by group, in the order of `data`.
-
         Parameters
         ----------
         mechanism : for all groups; or a dictionary with one for each.
         data : the data of each group, by its value: ``{"Bern": bern, "Uri": uri}``. **You assert
             that no user is in two of them**; this is not looked up, and the releases say so.
         by, key, note, account, source : as for `release`. The key stands for all groups.
+
+        Returns
+        -------
+        dict of the release of each group, in the order of `data`; the stored ones where the key
+        was used for the same groups before.
 
         Raises
         ------
@@ -226,6 +239,11 @@ class Ledger:
             fails after the charge, none is returned, and the charge stays.
         ParameterError
             If two groups have one value, or the same data.
+
+        Notes
+        -----
+        All groups together cost the maximum of what they cost: of their epsilons, rhos and deltas
+        (docs/understand/proofs/ledger.md, Lemma 10). A user who is in two groups loses the sum.
         """
         order = Order(by, key, note, account)
         return releasing.charge_groups(self._payments, mechanism, data, order, source)
@@ -242,7 +260,9 @@ class Ledger:
     ) -> None:
         """Set aside what a release will cost; `release` with the same key uses it.
 
-        `data` are as for `release`, for their unit alone: they are not read.
+        Parameters
+        ----------
+        data : as for `release`, for their unit alone: they are not read.
         """
         deferred, order = Deferred.of(data, self.id), Order(by, key, note, account)
         self._payments.charge(mechanism, deferred, order, action=actions.RESERVED)
@@ -311,7 +331,9 @@ class Ledger:
     ) -> Plan:
         """Return the price of a list of releases, one after the other; nothing is charged.
 
-        `data` are for their unit alone: they are not read. A list has those of each release.
+        Parameters
+        ----------
+        data : for their unit alone: they are not read. A list has those of each release in turn.
         """
         each = data if isinstance(data, list) else [data] * len(mechanisms)
         units = [Deferred.of(one, self.id).protected for one in each]
@@ -322,7 +344,9 @@ class Ledger:
     def guard(self, data: Any) -> Guarded:
         """Return data that only this ledger releases; mechanisms refuse them.
 
-        Data are LabelCounts, Profile, BinnedCounts, or what else a mechanism takes.
+        Parameters
+        ----------
+        data : LabelCounts, Profile, BinnedCounts, or what else a mechanism takes.
         """
         if isinstance(data, Guarded):
             data = data.open_for(self.id)
@@ -343,15 +367,17 @@ class Ledger:
     ) -> streams.LedgerStream:
         """Begin a stream that is charged in full, or continue one that was charged by this key.
 
-        It may run beside other releases: docs/understand/proofs/ledger.md, Lemma 5. The ledger
-        notes how many commits the state file had, so that an older copy of it is noticed.
-
         Parameters
         ----------
         path : the state file, as for `ContinualHistogram.open`.
         mechanism, **parameters : of the stream; omit both to continue.
         unit : what a user of the stream is, such as "one patient" (default: "one user").
         moved : the state file is a copy of its last content, and the original is gone for good.
+
+        Notes
+        -----
+        The stream may run beside other releases: docs/understand/proofs/ledger.md, Lemma 5. The
+        ledger notes how many commits the state file had, so that an older copy of it is noticed.
         """
         order, asked = Order(by, key, note, account), read_mechanism(mechanism, parameters)
         return streams.open_stream(self._payments, path, asked, order, unit, moved=moved)
@@ -368,7 +394,9 @@ class Ledger:
     ) -> LedgerSession:
         """Charge a whole session of pay what you get, and open it. A key opens one session.
 
-        `data` is a table as those that will be asked, for its unit alone: it is not read.
+        Parameters
+        ----------
+        data : a table as those that will be asked, for its unit alone: it is not read.
         """
         deferred, order = Deferred.of(data, self.id), Order(by, key, note, account)
         return open_session(self._payments, mechanism, deferred, order)
@@ -422,8 +450,14 @@ class Ledger:
     def verify(self, public_key: str | Path | None = None) -> int:
         """Recompute chain, sums and stored releases; return the number of entries.
 
-        LedgerError names the first wrong entry. `public_key` is the file of the public key (PEM)
-        that all entries must be signed for.
+        Parameters
+        ----------
+        public_key : file of the public key (PEM) that all entries must be signed for.
+
+        Raises
+        ------
+        LedgerError
+            If something is wrong: it names the first wrong entry.
         """
         self._payments.store.check()
         with self._payments.reading() as tables:
@@ -446,7 +480,8 @@ class Ledger:
     ) -> None:
         """Add an account, of another data set or another unit; parameters as for `create`.
 
-        New data with a unit of their own, such as a patient's records of November, get their own.
+        New data with a unit of their own, such as one patient's records of November, get an account
+        of their own.
         """
         budget = Budget(epsilon=epsilon, delta=delta, rho=rho, delta_of_entries=delta_of_entries)
         opened = accounts.make_account(name, budget, unit, dataset, renew, "name")
@@ -467,9 +502,12 @@ class Ledger:
     ) -> None:
         """Set a cap for a person or team below the account's total, in place of an earlier one.
 
-        `by` is the name that their releases are charged by; names are not checked, as a ledger
-        does not know who calls it. The cap is in the terms of the account, and its delta is that of
-        the account if it is not given. Without any, the cap is removed.
+        Parameters
+        ----------
+        by : the name that their releases are charged by. Names are not checked: a ledger does not
+            know who calls it.
+        epsilon, rho, delta : the cap, in the terms of the account; delta is the account's unless
+            given. Without any, the cap is removed.
         """
         accounts.set_cap(self._payments, by, epsilon, rho, delta, account)
 

@@ -31,24 +31,36 @@ class ContinualHistogram:
 
     Parameters
     ----------
-    epsilon : the paper's parameter; the total cost is `guarantee`, and `dphist.calibrate` computes
-        epsilon from a total. With "laplace" it is the total.
-    delta : required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
-    horizon : maximum number of events; further events are refused. None if none is to be chosen:
-        the noise then grows slowly with time, and `readings` is required.
-    max_labels : maximum number of labels of an event; of more, that many are chosen at random.
-    method : "toeplitz" (default), "autoregressive", "binary" or "laplace", which is pure.
-    labels : known, public labels: all are released from the start, and others are ignored.
-    max_events_per_user : maximum number of events counted for a user; then all events of a user are
-        protected together. The first event decides the type of users.
-    windows : keep counts for `window`, of windows that begin and end at multiples of this number of
+    epsilon : number above 0; required.
+        The paper's parameter; the total cost of the stream is `guarantee`. `dphist.calibrate`
+        computes it from a total.
+    delta : number above 0 and below 1
+        Required if `labels` are not listed. With `labels`, 0 asks for a pure guarantee.
+    horizon : int or None
+        Maximum number of events; further events are refused. None if no horizon is to be chosen:
+        the noise then grows slowly with time, and `readings` is required. The stream ends after
+        2**40 events.
+    max_labels : int
+        Maximum number of labels of an event; if there are more, that many are kept, chosen at
+        random.
+    method : "toeplitz", "autoregressive", "binary" or "laplace", optional
+        The default, "toeplitz", has the lowest error. "autoregressive" is that of earlier versions,
+        and "binary" the published mechanism. "laplace" has a pure guarantee, for listed labels, and
+        is the default if `delta` is 0; then `epsilon` is the total.
+    labels : sequence of labels, optional
+        Known, public labels: all are released from the start, and others are ignored.
+    max_events_per_user : int, optional
+        Maximum number of events counted for a user; then all events of a user are protected
+        together. The first event decides the type of users; those of another type are refused.
+    windows : int, optional
+        Keep counts for `window`, of windows that begin and end at multiples of this number of
         events. Each multiple takes time and memory for every label.
-    readings : maximum number of times at which the stream is read (default: `horizon`). A smaller
-        number, such as one per day, lowers the threshold.
-    label_type : "text", "integer", "boolean", "date", "timestamp", "instant", "bytes" or "decimal"
-        (default: that of the listed `labels`, or "text").
-
-    `ContinualMechanism` describes each of them in full.
+    readings : int, optional
+        Maximum number of times at which the stream is read (default: `horizon`). A smaller number,
+        such as one per day, lowers the threshold.
+    label_type : str, optional
+        "text", "integer", "boolean", "date", "timestamp", "instant", "bytes" or "decimal" (default:
+        that of the listed `labels`, or "text").
 
     Guarantee
     ---------
@@ -163,10 +175,18 @@ class ContinualHistogram:
     def name_users(self, column: str, unit: PrivacyUnit | str | None = None) -> None:
         """Say who the users of all events are; a durable stream keeps it, and refuses others.
 
-        `column` is the column or field that names them; `unit` is one of them, such as "one
-        patient" (default: as it was said before, or "one user"). Releases then name the unit. The
-        stream does not see where events come from: whoever names the users sees to it that all are
-        of this column. ParameterError if the stream protects single events.
+        Releases then name the unit. The stream does not see where events come from: whoever names
+        the users sees to it that all are of this column.
+
+        Parameters
+        ----------
+        column : the column or field that names the users.
+        unit : one of them, such as "one patient" (default: as it was said before, or "one user").
+
+        Raises
+        ------
+        ParameterError
+            If other users were named before, or the stream protects single events.
         """
         self._live.name_users(column, unit, self._user)
 
@@ -263,8 +283,10 @@ class ContinualHistogram:
 
         Raises
         ------
-        HorizonError, DataError, ParameterError
-            If the horizon is reached, or the event is invalid; nothing is counted.
+        HorizonError
+            If the horizon is reached; nothing is counted.
+        DataError, ParameterError
+            If the event is invalid; nothing is counted.
         StateError
             If the stream was saved to a file or closed, the process is a fork, or writing failed.
         """
@@ -285,7 +307,7 @@ class ContinualHistogram:
         key: tuple[Any, ...] | None = None,
         source: Source | None = None,
     ) -> bool:
-        """Count events in time order, all or none; return False if the batch was counted before.
+        """Count events in time order: all of them, or none if there is an error.
 
         With `windows`, a crash or a full disk may leave the events up to a multiple of `windows`
         counted; `time` shows how many, and a second call with the same `key` counts the others.
@@ -305,6 +327,10 @@ class ContinualHistogram:
             from there is not counted again: so a consumer that repeats batches after a crash
             counts each exactly once. A repeated batch must have the same events, and batches must
             not overlap: continue behind `position`.
+
+        Returns
+        -------
+        bool, whether the batch was counted: False if it had been counted before.
 
         Raises
         ------
@@ -328,7 +354,11 @@ class ContinualHistogram:
     def position(self, *origin: Any) -> int | None:
         """Return the number in a key up to which an origin is counted; None if nothing was.
 
-        After a crash, a consumer continues behind it. `origin` has all items of a key but the last.
+        After a crash, a consumer continues behind it.
+
+        Parameters
+        ----------
+        *origin : the items of the key before the number.
 
         >>> import dphist as dh
         >>> stream = dh.ContinualHistogram(epsilon=1, delta="1e-6", horizon=100)
@@ -346,8 +376,14 @@ class ContinualHistogram:
         """Return all labels released at this time with their noisy counts, the largest first.
 
         Reading again before the next event returns the same counts. A label may appear at one time
-        and not later. Counts are integers; those of listed labels may be negative. HorizonError if
-        the stream was already read `readings` times, and StateError as `update`.
+        and not later. Counts are integers; those of listed labels may be negative.
+
+        Raises
+        ------
+        HorizonError
+            If the stream was already read `readings` times.
+        StateError
+            As `update`.
         """
         with self._live.ready():
             return self._decode_labels(self._live.read(record=False, source=source))
@@ -382,22 +418,37 @@ class ContinualHistogram:
     def release(self, *, source: Source | None = None) -> Release:
         """Record the counts at this time, and release all recorded readings.
 
-        `released` only does the latter, also when no reading is left. The value of the release is
-        `RunningCounts`.
+        `released` only does the latter, also when no reading is left.
+
+        Returns
+        -------
+        Release of `RunningCounts`, which can be saved, plotted and reported.
         """
         self.record(source=source)
         return self.released()
 
     def released(self) -> Release:
-        """Release all recorded readings, without a new one; UnsupportedError if there is none."""
+        """Release all recorded readings, without a new one.
+
+        Raises
+        ------
+        UnsupportedError
+            If nothing was recorded.
+        """
         return self.mechanism.release_readings(self._state.readings, self, self.unit)
 
     def save(self, path: str | Path) -> None:
         """Hand the stream over to a file, which `load` or `open` continues. The file is secret.
 
         Afterwards this object accepts no events and makes no new readings, only repeats the last
-        one: two continuing streams would draw different noise for the same counts. StateError if
-        the file exists and its state was not loaded before.
+        one: two continuing streams would draw different noise for the same counts.
+
+        Raises
+        ------
+        StateError
+            If the file exists and its state was not loaded before.
+        OutputFileError
+            If it cannot be written.
         """
         self._live.save_to(Path(path))
 
@@ -406,8 +457,12 @@ class ContinualHistogram:
         """Take over the stream of a file that `save` wrote, into memory.
 
         The file is wiped and refused from then on, so the returned stream is the only one. Its
-        state is lost with the process if it is not saved again; `open` keeps it on disk. `moved`
-        says that the file is a copy of its last content, and that the original is gone for good.
+        state is lost with the process if it is not saved again; `open` keeps it on disk.
+
+        Parameters
+        ----------
+        path : the file.
+        moved : the file is a copy of its last content, and the original is gone for good.
 
         Raises
         ------
@@ -432,8 +487,8 @@ class ContinualHistogram:
         """Continue the stream in a file, or begin one there.
 
         Each event and the noise of each reading are on disk before the call returns. So a crash
-        loses no counted event, counts none twice, and draws no noise twice. The file
-        stays open, and locked, until `close`.
+        loses no counted event, counts none twice, and draws no noise twice.
+        The file stays open, and locked, until `close`.
 
         Parameters
         ----------
@@ -447,7 +502,11 @@ class ContinualHistogram:
 
         Raises
         ------
-        As `load`, and ParameterError if parameters are missing, or not those of the stream.
+        StateError
+            If the file is in use, a copy, set back to an older content, taken over, damaged,
+            edited or of another version.
+        ParameterError
+            If parameters are missing, or not those of the stream.
         """
         asked = read_mechanism(mechanism, parameters)
         return cls._from_state(*open_state(path, asked, budget, moved=moved))

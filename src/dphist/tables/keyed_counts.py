@@ -293,7 +293,12 @@ class KeyedCounts(Secret):
     @classmethod
     @stoppable
     def merge(cls, parts: Iterable[Any], *, ledger: Guarding | None = None) -> "KeyedCounts":
-        """Add the counts of all parts of the users; see `LabelCounts.merge`."""
+        """Add the counts of all parts of the users; see `LabelCounts.merge`.
+
+        Raises
+        ------
+        DataError, InputFileError, ParameterError
+        """
         found = all_parts("cells", cls.__name__, parts)
         return guard(cls(*read_parts(found[0].head, [each.table for each in found])), ledger)
 
@@ -315,8 +320,13 @@ class KeyedCounts(Secret):
             order, of its number of values.
         keys : as for `from_table`.
         max_rows : records that one privacy unit adds at most. dphist cannot check it.
-        one_row_per : key of which one unit has one record for each value at most: unchecked, too.
+        one_row_per : key on which the records of one unit differ, at most one for each value of it.
+            dphist cannot check that either.
         unit : what such a unit is, such as "one patient" (default: a record; or a user).
+
+        Raises
+        ------
+        ParameterError, DataError
 
         >>> KeyedCounts.from_counts([[3, 4], [5, 0]], keys={"a": ["x", "y"], "b": [1, 2]}).max_rows
         1
@@ -343,7 +353,11 @@ class KeyedCounts(Secret):
     def with_found(self, keys: Keys) -> "KeyedCounts":
         """Return the counts by keys of which those that were to be found now have values; secret.
 
-        Rows with none of these labels are "other". `keys` are those of `Keys.with_found`.
+        Rows whose label is not among these are "other".
+
+        Parameters
+        ----------
+        keys : as `Keys.with_found` returns them.
         """
         held = self.labels
         if held is None:
@@ -382,7 +396,10 @@ class KeyedCounts(Secret):
     def sum_values(self, column: str, table: Table) -> IntArray:
         """Return the exact sums of a column in the cells of a table, as `totals` are; secret.
 
-        `table` is as for `sum_over`. A cell has from -(2**62 - 1) to 2**62 - 1.
+        Parameters
+        ----------
+        column : its name.
+        table : as for `sum_over`. A cell has from -(2**62 - 1) to 2**62 - 1.
         """
         places, own = self._locate(table)
         place = [name for name, _ in self.columns].index(column)

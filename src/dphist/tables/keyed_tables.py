@@ -119,7 +119,10 @@ class KeyedTables(KeyedSums):
     def count(self, /, **where: Any) -> float:
         """Return the estimated number of records that satisfy all conditions.
 
-        ParameterError if a key or value is unknown, or no table asked has these keys together.
+        Raises
+        ------
+        ParameterError
+            If a key or value is unknown, or no table asked has these keys together.
 
         >>> from dphist.tables import Tables
         >>> asked = Tables(rho=50, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
@@ -291,7 +294,10 @@ class KeyedTables(KeyedSums):
             counts of every cell: an array with a dimension for each key; for keys without bins also
             a mapping of values, or of tuples of them, or a dataframe of the keys and `count`.
 
-        ParameterError if counts are not whole numbers from 0, or margins do not agree.
+        Raises
+        ------
+        ParameterError
+            If counts are not whole numbers from 0, or margins do not agree.
 
         >>> from dphist.tables import Tables
         >>> asked = Tables(rho=1, keys={"sex": ["f", "m"], "age": [1, 2]}, tables=["sex+age"])
@@ -341,7 +347,12 @@ class KeyedTables(KeyedSums):
 
     @classmethod
     def from_content(cls, content: Any) -> "KeyedTables":
-        """Make tables without numbers, which the mechanism restores from noisy contrasts."""
+        """Make tables without numbers, which the mechanism restores from noisy contrasts.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+        """
         if {*content} - {"known"} != {"keys", "tables"}:
             raise ValueError("released tables have keys and tables")
         keys = Keys.read(content["keys"])

@@ -85,7 +85,8 @@ def hold_counts(
     Parameters
     ----------
     rows : of DuckDB or Spark, or an Arrow table without further columns
-    kind : Arrow type of the labels; the engine may hold them as integers or bytes.
+    kind : Arrow type
+        Type of the labels; the engine may hold them as integers or bytes.
     summed : further columns to sum over all rows.
     sums : further columns to hold beside the counts, not of an Arrow table.
 
