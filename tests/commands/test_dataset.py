@@ -426,7 +426,7 @@ def test_a_paid_state_goes_on_with_the_users_of_the_account(describe, capsys, mo
     assert feed(monkeypatch, *NEW, *paid) == 0
     for unit, fault in (
         (("--unit", "one visit"), "must be that of the account that paid"),
-        ((), "user in held/clinic.toml must be as the stream"),
+        ((), "--user must be as the stream was made with"),
     ):
         typed = ("--ledger", "held/a.ledger", *paid, "--user", "visit", *unit)
         assert put(monkeypatch, *typed) != 0
