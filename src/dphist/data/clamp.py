@@ -1,5 +1,6 @@
 """Clamp: public bounds, in whole steps, on what is summed of one user and label."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,9 @@ from dphist.parameters import (
 
 MAX_STEPS = 2**40
 """Largest bound, in steps: sums of noise then stay far inside int64."""
+
+OUTSIDE = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(9))
+"""How far cells of users reach to both sides of a clamp, in widths of the clamp."""
 
 MAX_SUMS = 64
 """Largest number of columns that are summed."""
@@ -128,6 +132,21 @@ class Clamp:
         """
         center = self.center(counts_users=counts_users)
         return max(self.most - center, center - self.least)
+
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where cells of totals start after the first, in steps, ascending.
+
+        One cell has the totals within the clamp, and `OUTSIDE` of it cells get wider to both sides;
+        the first and the last have no end. Of a narrow clamp some are left out.
+
+        >>> Clamp(0, 100, 1).starts
+        (-900, -300, -100, -50, -25, 0, 101, 126, 151, 201, 401, 1001)
+        """
+        width = self.most - self.least
+        far = [math.floor(times * width) for times in OUTSIDE]
+        below = {self.least - each for each in (0, *far)}
+        return tuple(sorted(below | {self.most + 1 + each for each in (0, *far)}))
 
 
 def read_sums(sums: Any) -> tuple[tuple[str, Clamp], ...]:

@@ -4,7 +4,7 @@
 It passes the rows to `dphist.counting`, and makes a part of what comes back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -30,7 +30,7 @@ from dphist.data.cells import check_most, make_cells
 from dphist.data.clamp import Clamp
 from dphist.data.partial import Partial, make_partial
 from dphist.data.weight import Weight, count_steps
-from dphist.errors import DataError, ParameterError, phrase
+from dphist.errors import Argument, DataError, ParameterError, phrase
 from dphist.noise.inversion import Source, check_source
 from dphist.privacy.unit import PrivacyUnit, unit_of_users
 
@@ -53,6 +53,7 @@ class Counting:
     cut : the part of the users that is counted; None for all.
     sums : columns of values that are summed for each label, with their clamps.
     weight : how rows are weighted, if ``count`` is a column of weights; counts are then in steps.
+    by_totals : whether users are counted by their totals of each of `sums`.
     """
 
     frame: Any
@@ -62,6 +63,7 @@ class Counting:
     cut: Cut | None = None
     sums: tuple[tuple[str, Clamp], ...] = ()
     weight: Weight | None = None
+    by_totals: bool = False
 
     @property
     def _names(self) -> dict[str, Any]:
@@ -72,7 +74,8 @@ class Counting:
     ) -> tuple[Store, tuple[int, ...] | None]:
         """Return the counts of labels within the bounds, and the users in cells, if counted.
 
-        The store also has the sums of `sums`, if there are any.
+        The store also has the sums of `sums`, if there are any. Users by labels come first, then
+        those by the totals of each column.
         """
         bounds, key = replace(bounds, cut=self.cut), _draw_key(source)
         if self.weight is not None:
@@ -91,7 +94,12 @@ class Counting:
         counts_users = bounds.max_count == 1
         return [
             Summed(
-                name, clamp.step, clamp.least, clamp.most, clamp.center(counts_users=counts_users)
+                name,
+                clamp.step,
+                clamp.least,
+                clamp.most,
+                clamp.center(counts_users=counts_users),
+                clamp.starts if self.by_totals else (),
             )
             for name, clamp in self.sums
         ]
@@ -224,6 +232,30 @@ def check_label_bounds(
         cells = make_cells(check_most(most, bounds.max_labels), bounds.max_labels)
         bounds = replace(bounds, users_by_labels=cells)
     return bounds, one
+
+
+def check_users_by_totals(
+    asked: object, sums: Sequence[Any], user: str | None, bounds: Bounds
+) -> bool:
+    """Return whether users are counted by their totals, checked with what that needs.
+
+    Raises
+    ------
+    ParameterError
+    """
+    name = "users_by_totals"
+    if not isinstance(asked, bool):
+        raise ParameterError(name, "must be True or False")
+    if not asked:
+        return False
+    if not sums:
+        raise ParameterError(name, phrase("needs {sums}"), "name the columns that are summed")
+    if user is None:
+        raise ParameterError(name, phrase("needs {user}"), NAME_USERS)
+    if bounds.null_users == "separate":
+        separate = "needs " + Argument("null_users") + " other than 'separate': it counts users"
+        raise ParameterError(name, separate)
+    return True
 
 
 NAME_USERS = "name the column of users"

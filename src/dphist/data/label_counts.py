@@ -19,11 +19,25 @@ from dphist.counting.bounding.stores import Keep, Sets, Store
 from dphist.counting.bounding.sums import add_sums
 from dphist.counting.engine.progress import Progress
 from dphist.counting.reading.gate import Reading
+from dphist.data.cells import make_cells
 from dphist.data.clamp import Clamp, read_sums
-from dphist.data.counting import Counting, check_label_bounds, make_cut, to_label_array
+from dphist.data.counting import (
+    Counting,
+    check_label_bounds,
+    check_users_by_totals,
+    make_cut,
+    to_label_array,
+)
 from dphist.data.guard import Guarding, Secret, guard
 from dphist.data.other_than import read_other_than
-from dphist.data.partial import Partial, all_parts, as_it_is, read_columns, write_columns
+from dphist.data.partial import (
+    Partial,
+    all_parts,
+    as_it_is,
+    has_totals,
+    read_columns,
+    write_columns,
+)
 from dphist.data.weight import (
     MOST_STEPS,
     Weight,
@@ -57,6 +71,8 @@ class LabelCounts(Secret):
     users_by_labels : int or None
         From how many labels on users are counted together; None if users were not counted by how
         many labels they have.
+    users_by_totals : bool
+        Whether users were counted by their totals of each of `sums`.
     only_adds : bool
         Whether no count is smaller with a user's rows than without them, for every user. It is so
         for counts that `from_table` makes; of others their maker may assert it.
@@ -89,6 +105,8 @@ class LabelCounts(Secret):
     other_than: tuple[str, ...] | None = None
     weight: Weight | None = None
     described: tuple[Any, ...] | None = None
+    users_by_totals: bool = False
+    _by_totals: tuple[int, ...] | None = None
     _IN_PLACE_OF_AN_ARRAY = (
         "LabelCounts must be passed to a labels mechanism themselves: an array would lose their "
         "bounds (the data owner may use .counts_of(labels), .largest(number))"
@@ -122,6 +140,7 @@ class LabelCounts(Secret):
         users_by_labels: int | None = None,
         keep_sets: bool = False,
         sums: Mapping[str, Clamp] | None = None,
+        users_by_totals: bool = False,
         other_than: Sequence[str] | None = None,
         unit: str | PrivacyUnit | None = None,
         ledger: Guarding | None = None,
@@ -169,6 +188,10 @@ class LabelCounts(Secret):
             nearest multiple of the step (halfway: the even one), of the exact binary value of a
             float; infinities count as the bounds. Missing values and NaN are refused. Which labels
             a user keeps depends on no value.
+        users_by_totals : also count the users, for each of `sums`, by the total that is farthest
+            outside of the clamp, among those of the labels that they keep, for a mechanism that
+            releases these numbers: they say what clamping costs. Needs `user`; not with
+            `keep_sets`.
         other_than : public list of labels, as text: each row with another label counts under one
             more label, "other", for a mechanism with the same `labels` and ``other=True``. Users
             are bounded afterwards, so the labels of a user that are not listed are one label
@@ -214,10 +237,14 @@ class LabelCounts(Secret):
                 raise ParameterError(name, phrase("must be left out where {count} has weights"))
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
         bounds, summed = _list_labels(bounds, other_than), read_sums(sums)
-        if bounds.other_than and keep_sets:
-            raise ParameterError("other_than", phrase("must be left out with {keep_sets}"))
+        by_totals = check_users_by_totals(users_by_totals, summed, user, bounds)
+        unheld = {"other_than": bounds.other_than, "users_by_totals": by_totals}
+        for name in (name for name, given in unheld.items() if given and keep_sets):
+            raise ParameterError(name, phrase("must be left out with {keep_sets}"))
         reading = Reading(progress=progress, delimiter=delimiter)
-        counting = Counting(frame, columns, one, reading, sums=summed, weight=weight)
+        counting = Counting(
+            frame, columns, one, reading, sums=summed, weight=weight, by_totals=by_totals
+        )
         counts = cls._count(counting, bounds, users_by_labels, source, keep_sets)
         return guard(counts, ledger)
 
@@ -242,6 +269,7 @@ class LabelCounts(Secret):
         users_by_labels: int | None = None,
         other_than: Sequence[str] | None = None,
         sums: Mapping[str, Clamp] | None = None,
+        users_by_totals: bool = False,
         unit: str | PrivacyUnit | None = None,
         source: Source | None = None,
     ) -> Partial:
@@ -257,7 +285,7 @@ class LabelCounts(Secret):
         others : "drop" the rows of users of other parts, so that every process may read the whole
             table; or "refuse" them, if the table was cut by the part of each user beforehand.
         frame, label, user, count, max_labels, max_count, null_users, null_labels, progress,
-        delimiter, users_by_labels, other_than, sums, unit, source
+        delimiter, users_by_labels, other_than, sums, users_by_totals, unit, source
             As for `from_table`. `user` must hold text, integers, bytes or UUIDs, the same in all
             parts. Rows without a user belong to part 0.
 
@@ -289,7 +317,9 @@ class LabelCounts(Secret):
         bounds, one = check_label_bounds(columns, bounds, users_by_labels, unit)
         bounds = _list_labels(bounds, other_than)
         reading = Reading(progress=progress, delimiter=delimiter)
-        counting = Counting(frame, columns, one, reading, cut, read_sums(sums))
+        summed = read_sums(sums)
+        by_totals = check_users_by_totals(users_by_totals, summed, user, bounds)
+        counting = Counting(frame, columns, one, reading, cut, summed, by_totals=by_totals)
         counts = cls._count(counting, bounds, users_by_labels, source)
         keep = counts.filter_sums if counting.sums else counts.filter_batches
         return counting.to_partial(
@@ -301,9 +331,9 @@ class LabelCounts(Secret):
             null_labels=null_labels,
             users_by_labels=counts.users_by_labels,
             other_than=None if counts.other_than is None else sorted(counts.other_than),
-            users=counts.users,
+            users=((counts.users or ()) + (counts.numbers_by_totals or ())) or None,
             for_tests=counts.for_tests,
-            **write_columns(counting.sums),
+            **write_columns(counting.sums, by_totals),
         )
 
     @classmethod
@@ -340,6 +370,8 @@ class LabelCounts(Secret):
         else:
             store, _ = count_labels(table, names, Bounds(None, LARGEST))
         counted = [each.head["users"] for each in found if each.head["users"] is not None]
+        numbers = tuple(map(sum, zip(*counted, strict=True)))
+        users, by_totals = _split_users(numbers, head["users_by_labels"], head["max_labels"])
         counts = cls(
             store,
             optional_whole(head["max_labels"], "max_labels", 1),
@@ -348,7 +380,9 @@ class LabelCounts(Secret):
             null_users=head["null_users"],
             null_labels=head["null_labels"],
             users_by_labels=head["users_by_labels"],
-            _users=tuple(map(sum, zip(*counted, strict=True))) if counted else None,
+            _users=users,
+            users_by_totals=has_totals(head),
+            _by_totals=by_totals,
             _is_cut=True,
             for_tests=any(each.head["for_tests"] for each in found),
             only_adds=True,
@@ -367,12 +401,13 @@ class LabelCounts(Secret):
         keep_sets: bool = False,
     ) -> "LabelCounts":
         """Bound users, or rows, and count labels; see `from_table`."""
-        sets, users = None, None
+        sets, numbers = None, None
         store: Store
         if keep_sets:
             sets, store = counting.hold_labels(bounds, source)
         else:
-            store, users = counting.count_labels(bounds, source)
+            store, numbers = counting.count_labels(bounds, source)
+        users, by_totals = _split_users(numbers or (), most, bounds.max_labels)
         has_users = counting.columns["user"] is not None
         return cls(
             store,
@@ -390,6 +425,8 @@ class LabelCounts(Secret):
             _sums=counting.sums,
             other_than=bounds.other_than,
             weight=counting.weight,
+            users_by_totals=counting.by_totals,
+            _by_totals=by_totals,
         )
 
     def bounds_in_text(self) -> dict[str, str]:
@@ -431,6 +468,16 @@ class LabelCounts(Secret):
         `users_by_labels`. One user changes one of the numbers, by 1.
         """
         return self._users
+
+    @property
+    def numbers_by_totals(self) -> tuple[int, ...] | None:
+        """How many users have which farthest total; secret.
+
+        For each column of `sums`, one number for each cell of totals, from which `Clamp.starts`
+        separate; None unless made with `users_by_totals`. One user changes one number of each
+        column, by 1.
+        """
+        return self._by_totals
 
     @classmethod
     def from_counts(
@@ -545,6 +592,14 @@ class LabelCounts(Secret):
     def sums_of(self, labels: Sequence[Any]) -> list[list[int]]:
         """Return each sum of the given labels, in steps, as `filter_sums` has them; 0 for none."""
         return list(look_up_numbers(self._store, labels, sums=True)[1:])
+
+
+def _split_users(
+    numbers: tuple[int, ...], most: int | None, bound: int | None
+) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """Return numbers of users by labels, up to `most`, and those by totals after them."""
+    end = 0 if most is None else len(make_cells(most, bound))
+    return numbers[:end] or None, numbers[end:] or None
 
 
 def _list_labels(bounds: Bounds, other_than: Sequence[str] | None) -> Bounds:

@@ -192,10 +192,18 @@ def read_columns(head: Mapping[str, Any]) -> tuple[tuple[str, Clamp], ...]:
         raise no_part() from None
 
 
-def write_columns(columns: Sequence[tuple[str, Clamp]]) -> dict[str, Any]:
-    """Return what a head says of columns that are summed; nothing without any."""
+def write_columns(columns: Sequence[tuple[str, Clamp]], by_totals: bool = False) -> dict[str, Any]:
+    """Return what a head says of columns that are summed; nothing without any.
+
+    `by_totals` says whether users were counted by their totals of these columns.
+    """
     found = [[name, *clamp.to_content()] for name, clamp in columns]
-    return {"sums": found} if found else {}
+    return {"sums": found} | ({"users_by_totals": True} if by_totals else {}) if found else {}
+
+
+def has_totals(head: Mapping[str, Any]) -> bool:
+    """Whether users were counted by their totals."""
+    return "users_by_totals" in head
 
 
 def _is_sound(head: Any) -> bool:
@@ -214,6 +222,7 @@ def _is_sound(head: Any) -> bool:
         and head["user_type"] in USER_TYPES
         and head["columns"].keys() == _COLUMNS[kind]
         and ("sums" not in head or (kind in _SUMMED and read_columns(head)))
+        and (kind == "labels" or not has_totals(head))
         and PrivacyUnit.from_content(head["unit"])
         and _ARE_BOUNDS[kind](head)
         and head["null_users"] in NULL_USERS
@@ -257,11 +266,16 @@ def _are_leaf_bounds(head: Mapping[str, Any]) -> bool:
 
 def _are_label_bounds(head: Mapping[str, Any]) -> bool:
     users, most = head["users"], head["users_by_labels"]
-    users_are_sound = users is None
+    users_are_sound, number = users is None, 0
     if most is not None:
+        number = len(make_cells(check_most(most, head["max_labels"]), head["max_labels"]))
+    if has_totals(head):
+        if head["users_by_totals"] is not True or not read_columns(head):
+            return False
+        number += sum(len(clamp.starts) + 1 for _, clamp in read_columns(head))
+    if number:
         whole = [each for each in users if type(each) is int and 0 <= each <= LARGEST]
-        cells = make_cells(check_most(most, head["max_labels"]), head["max_labels"])
-        users_are_sound = len(whole) == len(users) == len(cells)
+        users_are_sound = len(whole) == len(users) == number
     return (
         (head["max_labels"] is None or _is_bound(head["max_labels"]))
         and _is_bound(head["max_count"])

@@ -11,7 +11,7 @@ how much there was.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,7 +24,8 @@ from dphist.parameters import whole_number
 from dphist.release.fitted_users import Share, estimate_share_cut, fit_users, spread_users
 from dphist.release.interval_estimate import IntervalEstimate
 
-_SIDE = 0.975  # of each end of an interval, so that both hold with 95 %
+SIDE = 0.975
+"""Probability of each end of an interval, so that both hold with 95 %."""
 WIDEST = 0.5
 """Share between the ends of an interval, beyond which there is hardly one likely number."""
 _FEWEST = 4  # standard deviations of their noise, below which users are too few to fit laws to
@@ -59,7 +60,7 @@ class UsersBySize:
         deviation = self.law.standard_deviation * math.sqrt(len(self.cells))
         return sum(self.noisy) < _FEWEST * deviation
 
-    def users_above(self, level: float = _SIDE) -> tuple[int, int]:
+    def users_above(self, level: float = SIDE) -> tuple[int, int]:
         """Return how many users had more than the bound: the number, and its upper bound.
 
         The upper bound holds with probability `level`.
@@ -173,21 +174,44 @@ class UsersBySize:
         parts : several choices of both, each (cells,); the last is the likely one.
         tried : of how many such shares this one was chosen by the noisy numbers.
         """
-        noisy, shares = np.array(self.noisy, np.float64), np.arange(_STEPS + 1)[:, None] / _STEPS
-        left = np.array([part - shares * whole for part, whole in parts])  # (choice, share, cell)
-        least, most = left.min(axis=0), left.max(axis=0)
-        above = np.flatnonzero(least @ noisy <= self._compute_width(least, tried))
-        below = np.flatnonzero(most @ noisy >= -self._compute_width(most, tried))
-        low = max(int(above[0]) - 1, 0) if len(above) else _STEPS
-        high = min(int(below[-1]) + 1, _STEPS) if len(below) else 0
-        low, high = min(low, high), max(low, high)
-        part, whole = (float(each @ noisy) for each in parts[-1])
-        value = part / whole if whole > 0 else low / _STEPS
-        return Share(min(max(value, low / _STEPS), high / _STEPS), low / _STEPS, high / _STEPS)
+        return bound_share(self.noisy, self.law, parts, tried)
 
     def _compute_width(self, weights: FloatArray, tried: int = 1) -> Any:
         """Return what the noise of a weighted sum is below, with 97.5 % for all that were tried."""
-        return width_of_sum(self.law, weights, 1 - (1 - _SIDE) / tried)
+        return _compute_width(self.law, weights, tried)
+
+
+def bound_share(
+    users: Sequence[int],
+    law: NoiseLaw,
+    parts: Sequence[tuple[FloatArray, FloatArray]],
+    tried: int = 1,
+) -> Share:
+    """Return the share of (part, whole) of each user of a cell, with its interval.
+
+    Parameters
+    ----------
+    users : the noisy number of users in each cell.
+    law : of the noise of each.
+    parts : several choices of both, each (cells,); the last is the likely one.
+    tried : of how many such shares this one was chosen by the noisy numbers.
+    """
+    noisy, shares = np.array(users, np.float64), np.arange(_STEPS + 1)[:, None] / _STEPS
+    left = np.array([part - shares * whole for part, whole in parts])  # (choice, share, cell)
+    least, most = left.min(axis=0), left.max(axis=0)
+    above = np.flatnonzero(least @ noisy <= _compute_width(law, least, tried))
+    below = np.flatnonzero(most @ noisy >= -_compute_width(law, most, tried))
+    low = max(int(above[0]) - 1, 0) if len(above) else _STEPS
+    high = min(int(below[-1]) + 1, _STEPS) if len(below) else 0
+    low, high = min(low, high), max(low, high)
+    part, whole = (float(each @ noisy) for each in parts[-1])
+    value = part / whole if whole > 0 else low / _STEPS
+    return Share(min(max(value, low / _STEPS), high / _STEPS), low / _STEPS, high / _STEPS)
+
+
+def _compute_width(law: NoiseLaw, weights: FloatArray, tried: int) -> Any:
+    """Return what the noise of a weighted sum is below, with 97.5 % for all that were tried."""
+    return width_of_sum(law, weights, 1 - (1 - SIDE) / tried)
 
 
 def _low(share: Share) -> float:

@@ -40,6 +40,9 @@ class Summed:
     step : the unit; a value is rounded to the nearest multiple.
     low, high : what a user's total of a label is clamped to, steps.
     center : steps that are taken from each such total before totals are added.
+    starts : where cells of totals start after the first, ascending, in steps; each user is counted
+        in the cell of the total that is farthest outside of the clamp. Empty if users are not
+        counted.
     """
 
     name: str
@@ -47,10 +50,17 @@ class Summed:
     low: int
     high: int
     center: int
+    starts: tuple[int, ...] = ()
 
     def clamp(self, total: str) -> str:
         """Return the expression of a clamped total, about the center."""
         return f"(least(greatest({total}, {self.low}), {self.high}) - {self.center})"
+
+    def find_farthest(self, least: str, most: str) -> str:
+        """Return the expression of the one of two totals that is farther outside of the clamp."""
+        return (
+            f"CASE WHEN {most} - {self.high} >= {self.low} - {least} THEN {most} ELSE {least} END"
+        )
 
 
 def check_kind(kind: pa.DataType, name: str, use: str = "be summed") -> None:

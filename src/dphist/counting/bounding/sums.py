@@ -62,7 +62,8 @@ def count_with_sums(
     -------
     store : the labels with their counts and, named ``v0``, ``v1`` and so on, the sums of the
         clamped totals about their centers, in steps, from -(2**62 - 1) to 2**62 - 1.
-    users : as from `count_labels`.
+    users : as from `count_labels`; then, for each column with `Summed.starts`, the number of users
+        in each cell of totals. Counted are the totals of labels that a user keeps.
 
     Raises
     ------
@@ -71,7 +72,7 @@ def count_with_sums(
         or no number.
     """
     roles = dict(zip(_roles(summed), summed, strict=True))
-    cells = columns_of_users(bounds)
+    cells = columns_of_users(bounds) + [name for names in _name_cells(roles) for name in names]
     with ExitStack() as stack:
 
         def hold(kept: Rows, kind: pa.DataType, _: str) -> tuple[Any, int]:
@@ -250,9 +251,57 @@ def _bound(
         for role, each in roles.items()
     )
     # In this order, which `keep_labels` returns rows of users above the bound in.
-    rows = rows.group(["who", "term"], format_clamped_sum(rows, most, "amount"), *totals, WORST)
+    counted = [role for role, each in roles.items() if each.starts]
+    whole = (f"CAST({_clamp_sum(rows.total(role))} AS BIGINT) AS {role}_whole" for role in counted)
+    amounts = format_clamped_sum(rows, most, "amount")
+    rows = rows.group(["who", "term"], amounts, *totals, *whole, WORST)
     rows = rows.where("amount > 0 OR problem > 0")
-    return keep_labels(rows, bounds, key, ["amount", *roles])
+    own = ["amount", *roles, *(f"{role}_whole" for role in counted)]
+    kept = keep_labels(rows, bounds, key, own)
+    return _count_users(kept, bounds, roles) if counted else kept
+
+
+def _name_cells(roles: Mapping[str, Summed]) -> list[list[str]]:
+    """Return the names of the columns that count users by their totals, for each column."""
+    return [
+        [f"{role}_users_{cell}" for cell in range(len(each.starts) + 1)] if each.starts else []
+        for role, each in roles.items()
+    ]
+
+
+def _count_users(rows: Rows, bounds: Bounds, roles: Mapping[str, Summed]) -> Rows:
+    """Add the columns of `_name_cells` to the labels that users keep, of each with its whole total.
+
+    A user is counted at one of the labels that they keep, in the cell of the total that is farthest
+    outside of the clamp: so in one cell of each column, by the user's own rows.
+    """
+    others = ["who", "term", "amount", "problem", *roles, *columns_of_users(bounds)]
+    own = "OVER (PARTITION BY who)"
+    ends = (
+        f"{name}({role}_whole) {own} AS {role}_{end}"
+        for role, each in roles.items()
+        for name, end in (("min", "least"), ("max", "most"))
+        if each.starts
+    )
+    turn = "row_number() OVER (PARTITION BY who ORDER BY term) AS turn"
+    rows = rows.project(*others, *ends, turn)
+    farthest = (
+        f"{each.find_farthest(f'{role}_least', f'{role}_most')} AS {role}_farthest"
+        for role, each in roles.items()
+        if each.starts
+    )
+    rows = rows.project(*others, "turn", *farthest)
+    cells = []
+    for (role, each), names in zip(roles.items(), _name_cells(roles), strict=True):
+        for name, first, end in zip(
+            names, (None, *each.starts), (*each.starts, None), strict=False
+        ):
+            within = ["who IS NOT NULL", "turn = 1"]
+            within += [] if first is None else [f"{role}_farthest >= {first}"]
+            within += [] if end is None else [f"{role}_farthest < {end}"]
+            counted = f"CASE WHEN {' AND '.join(within)} THEN CAST(1 AS BIGINT) ELSE 0 END"
+            cells.append(f"{counted} AS {name}")
+    return rows.project(*others, *cells)
 
 
 def _add(rows: Rows, roles: Mapping[str, Summed], cells: Sequence[str]) -> Rows:

@@ -72,6 +72,19 @@ def read_delta(delta: Exact | None, noise: str, *, listed: bool) -> Fraction | N
     return positive_delta(delta, "the noise ends") if noise in BOUNDED else None
 
 
+def counts_totals(asked: object, sums: object) -> bool:
+    """Return whether users are counted by their totals, checked."""
+    if not isinstance(asked, bool):
+        raise ParameterError("users_by_totals", "must be True or False")
+    if asked and not sums:
+        raise ParameterError(
+            "users_by_totals",
+            "needs " + Argument("sums"),
+            "leave it out: without sums no total is clamped",
+        )
+    return asked
+
+
 def check_sampled(summed: Sums | None) -> None:
     """Refuse sums whose noise cannot be sampled."""
     if summed is not None and not (summed.ratio and all(x.is_sampled for x in summed.noises)):

@@ -56,6 +56,7 @@ def compare_noises(mechanism: H, noises: Sequence[str]) -> dict[str, H]:
         "sums_of",
         "sums",
         "sums_share",
+        "users_by_totals",
         "step",
     )
     asked: dict[str, Any] = {name: getattr(held, name) for name in names}

@@ -30,7 +30,7 @@ class ThresholdCost:
     delta : of the threshold, or of the ends of noise that ends; None if there is none.
     changed : how many released numbers one user changes at most, each by one noise scale; those in
         sums of values too, at what these cost in counts.
-    counts_users : whether one of these is a number of users.
+    of_users : how many of these are numbers of users.
     max_count : by how much a user changes the count of a label at most.
     unit : what is protected.
     sums : of values beside the counts; None if there are none.
@@ -40,7 +40,7 @@ class ThresholdCost:
     epsilon: Fraction
     delta: Fraction | None
     changed: Fraction
-    counts_users: bool
+    of_users: int
     max_count: int
     unit: PrivacyUnit
     sums: Sums | None = None
@@ -51,11 +51,11 @@ class ThresholdCost:
         rho = self.changed * self.epsilon**2 / 2  # Rogers 2023, Theorem 7
         if self.noise != "gaussian":
             # Noise that ends costs no more beside its delta (bounded_noise.md, Lemmas 6 and 7).
-            # The number of users changes by 1, and has noise for that.
-            users, summed = self.counts_users, self.sums.changes if self.sums else 0
-            labels = self.changed - self.counts_users - summed
+            # Numbers of users change by 1, and have noise for that.
+            summed = self.sums.changes if self.sums else 0
+            labels = self.changed - self.of_users - summed
             rho = labels * geometric_to_rho(self.epsilon, self.max_count)
-            rho += users * geometric_to_rho(self.epsilon, 1)
+            rho += self.of_users * geometric_to_rho(self.epsilon, 1)
             rho += self.sums.rho if self.sums else 0
         if self.delta is None:
             return ZCDP(rho, self.unit)
@@ -102,7 +102,7 @@ class ThresholdCost:
         if total < own:
             return None
         each = self.epsilon**2
-        always = self.counts_users * each  # what a user changes beside labels, new or shared
+        always = self.of_users * each  # what a user changes beside labels, new or shared
         return epsilon_of_ends([(self.changed * each, total), (always, (total - own) / (1 - own))])
 
 

@@ -30,7 +30,7 @@ from dphist.labels.threshold.law import (
     truncated_limit,
 )
 from dphist.labels.threshold.noise import AboveThreshold, GaussianNoise, GeometricNoise
-from dphist.labels.threshold.sums import SumNoise, Sums, check_sums
+from dphist.labels.threshold.sums import SumNoise, Sums, check_sums, check_totals
 from dphist.noise.inversion import Source
 from dphist.parameters import Exact, probability, whole_number
 from dphist.privacy import ZCDP, ApproxDP, ApproxZCDP, PureDP
@@ -61,7 +61,10 @@ class Summing:
 
 
 NAME = "users"
-"""The key of `Release.noisy` that holds the numbers of users."""
+"""The key of `Release.noisy` that holds the numbers of users by labels."""
+
+BY_TOTALS = "users_by_totals"
+"""The key of `Release.noisy` that holds the numbers of users by totals, column after column."""
 
 
 class ThresholdMeasuring(LabelsMeasuring):
@@ -77,6 +80,7 @@ class ThresholdMeasuring(LabelsMeasuring):
     sums_of: int
     sums: tuple[tuple[str, Clamp], ...] | None
     sums_share: Fraction
+    users_by_totals: bool
 
     @property
     def most_steps(self) -> int:
@@ -136,7 +140,7 @@ class ThresholdMeasuring(LabelsMeasuring):
     def _changed(self) -> Fraction:
         """How many released numbers one user changes at most: of labels, users and sums."""
         summed = self._sums
-        return self.weight + self._counts_users + (summed.changes if summed else 0)
+        return self.weight + self._of_users + (summed.changes if summed else 0)
 
     @property
     def _sums(self) -> Sums | None:
@@ -148,14 +152,18 @@ class ThresholdMeasuring(LabelsMeasuring):
         return Sums(self.sums, *public, counts_users=each)
 
     @property
-    def _counts_users(self) -> bool:
-        """Whether numbers of users are released, of which one user changes one, by 1."""
-        return self.users_by_labels is not None
+    def _of_users(self) -> int:
+        """How many numbers of users one user changes, each by 1.
+
+        One of those by labels, and one for each column that is summed of those by totals.
+        """
+        by_totals = len(self.sums or ()) if self.users_by_totals else 0
+        return (self.users_by_labels is not None) + by_totals
 
     @property
     def _cost(self) -> ThresholdCost:
         public = self.noise, self.epsilon, self.delta
-        changes = self._changed, self._counts_users, self.most_steps
+        changes = self._changed, self._of_users, self.most_steps
         return ThresholdCost(*public, *changes, self._unit, self._sums)
 
     @property
@@ -186,8 +194,8 @@ class ThresholdMeasuring(LabelsMeasuring):
             # The numbers of users change by 1 and have noise for that, which costs the same.
             most = self.most_steps
             parts = [GeometricLoss(self.epsilon / most, most, self.changed_labels)]
-            if self._counts_users:
-                parts.append(GeometricLoss(self.epsilon))
+            if self._of_users:
+                parts.append(GeometricLoss(self.epsilon, times=self._of_users))
             parts += self._sums.losses if self._sums else []
         return Losses(tuple(parts), self.delta or Fraction(0))
 
@@ -229,10 +237,16 @@ class ThresholdMeasuring(LabelsMeasuring):
         return sort_released(pa.table(released), summed.names if summed else (), self.step)
 
     def _draw_beside(self, counts: LabelCounts, source: Source | None) -> Mapping[str, IntArray]:
-        if not self._counts_users:
-            return {}
-        noisy, _ = self._noise_of_users().add(np.array(counts.users, np.int64), None, source)
-        return {NAME: noisy}
+        held: dict[str, tuple[int, ...] | None] = {}
+        if self.users_by_labels is not None:
+            held[NAME] = counts.users
+        if self.users_by_totals:
+            held[BY_TOTALS] = counts.numbers_by_totals
+        noise = self._noise_of_users()
+        return {
+            name: noise.add(np.array(users, np.int64), None, source)[0]
+            for name, users in held.items()
+        }
 
     def noise_law(self) -> LabelNoise | CorrelatedNoise:
         """Return the law of the noise on each count of a label, in the unit of counts."""
@@ -264,14 +278,15 @@ class ThresholdMeasuring(LabelsMeasuring):
 
     def _accept(self, table: object) -> LabelCounts:
         counts = LabelsMeasuring._accept(self, table)
-        if self._counts_users and counts.users is None:
+        by_labels = self.users_by_labels is not None
+        if by_labels and counts.users is None:
             raise ParameterError(
                 "users_by_labels",
                 "needs data in which users were counted by how many labels they have",
                 "make them with LabelCounts.from_table(..., user=..., users_by_labels=...)",
             )
         own = self.max_labels, self.max_count, self.users_by_labels
-        if self._counts_users and own != (
+        if by_labels and own != (
             counts.max_labels,
             counts.max_count,
             counts.users_by_labels,
@@ -286,6 +301,8 @@ class ThresholdMeasuring(LabelsMeasuring):
                 + Argument("users_by_labels", self.users_by_labels)
             )
         check_sums(counts, self.sums, self.max_count)
+        if self.users_by_totals:
+            check_totals(counts)
         # One user who raises a count and lowers another one would be protected less.
         if self.correlated and not counts.only_adds:
             raise BoundsError(

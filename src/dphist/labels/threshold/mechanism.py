@@ -6,10 +6,9 @@ from fractions import Fraction
 from typing import Any, get_args
 
 from dphist.arrays import IntArray
-from dphist.data.cells import check_most, make_cells
+from dphist.data.cells import check_most
 from dphist.data.clamp import Clamp, read_share, read_sums
 from dphist.data.weight import to_records
-from dphist.errors import Argument, ParameterError
 from dphist.labels.mechanism import (
     DELTA,
     EPSILON,
@@ -27,6 +26,7 @@ from dphist.labels.threshold.checks import (
     Noise,
     check_noise,
     check_strength,
+    counts_totals,
     read_delta,
     read_weight_step,
 )
@@ -42,8 +42,9 @@ from dphist.labels.threshold.errors import (
     to_whole_steps,
 )
 from dphist.labels.threshold.known_labels import is_other, number_listed, read_known_labels
-from dphist.labels.threshold.measuring import BOUNDED, NAME, ThresholdMeasuring
+from dphist.labels.threshold.measuring import BOUNDED
 from dphist.labels.threshold.sharing import Correlated, is_correlated
+from dphist.labels.threshold.users import ThresholdUsers
 from dphist.labels.threshold.words import describe_threshold
 from dphist.mechanism import parameter
 from dphist.noise.law import NoiseLaw
@@ -53,17 +54,14 @@ from dphist.parameters import (
     privacy_parameter,
     whole_number,
 )
-from dphist.release.fitted_users import Share
 from dphist.release.label_table import LabelTable
 from dphist.release.mechanisms import savable
-from dphist.release.release import Release
-from dphist.release.users_by_size import UsersBySize
 from dphist.sentence import Sentence
 
 
 @savable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
-class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
+class ThresholdHistogram(ThresholdUsers, LabelsMechanism):
     """Counts with noise; of labels nobody listed, those with a noisy count above a threshold.
 
     Parameters
@@ -115,6 +113,12 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     sums_share : number above 0 and below 1
         Part of what a label costs that pays for its sums, all alike (default: 1/2): of rho for
         Gaussian noise, of epsilon for other noise. The rest pays for its count.
+    users_by_totals : bool
+        Release also, for each of `sums`, how many users have which total, in
+        `noisy["users_by_totals"]`, with noise for one user: each user is counted once, by the total
+        that is farthest outside of the clamp, among those of the labels that the user keeps. It
+        says what clamping took from the sums, see `users_of_totals`. For each column it costs as
+        much as one more label a user. The data must be made with `users_by_totals` as well.
     step : number, optional
         The unit of counts that are sums of weights: `step` of data that were counted with a
         `dphist.Weight`, such as 0.01. Noise and threshold are in whole steps, for a user who adds
@@ -125,8 +129,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     ---------
     Neighbors differ in one user, who adds at most `max_count` to each of at most `max_labels`
     labels. m is `max_labels`, or the number of listed labels if that is less; one more with
-    `users_by_labels`, and with `sums` m more times `sums_share` / (1 - `sums_share`). The noise of
-    sums never ends.
+    `users_by_labels`, one more for each of `sums` with `users_by_totals`, and with `sums` m more
+    times `sums_share` / (1 - `sums_share`). The noise of sums never ends.
 
     - `guarantee`: `delta`-approximate rho-zCDP. rho is m epsilon**2 / 2 for Gaussian noise, rounded
       up; for all other at most m epsilon tanh(epsilon/2) without `sums`, and m epsilon
@@ -191,6 +195,10 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
     )
     sums: tuple[tuple[str, Clamp], ...] | None = parameter(**SUMMED)
     sums_share: Fraction = parameter(**SHARE)
+    users_by_totals: bool = parameter(
+        Sentence("Whether {users} are counted by the total that is farthest outside of the clamp."),
+        needs=[("sums", "without sums no total is clamped")],
+    )
     step: Fraction | None = parameter(
         "The unit of counts, which are sums of weights of rows.",
         Sentence("{Records} are counted whole, without weights."),
@@ -212,6 +220,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         sums_of: int = 1,
         sums: Mapping[str, Clamp] | None = None,
         sums_share: Exact = "1/2",
+        users_by_totals: bool = False,
         step: Exact | None = None,
     ) -> None:
         check_noise(noise, max_count, delta, listed=labels is not None)
@@ -232,6 +241,7 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
             sums_of=whole_number(sums_of, "sums_of", 1, 1 if number is None else number),
             sums=read_sums(sums) or None,
             sums_share=read_share(sums_share),
+            users_by_totals=counts_totals(users_by_totals, sums),
             step=None if step is None else read_weight_step(step, max_count, noise, **beside),
         )
         public = (noise, number, self.changed_labels, self.sums_of, self.noise_scale)
@@ -379,38 +389,8 @@ class ThresholdHistogram(ThresholdMeasuring, LabelsMechanism):
         """How a release is made."""
         return describe_threshold(self)
 
-    def users(self, noisy: Mapping[str, IntArray]) -> UsersBySize | None:
-        """Return how many users have how many labels, from `noisy` of a release.
-
-        None without `users_by_labels`. Post-processing, which costs nothing.
-
-        Raises
-        ------
-        ParameterError
-            If `noisy` is not what a release of this mechanism holds.
-        """
-        if self.users_by_labels is None:
-            return None
-        cells, found = make_cells(self.users_by_labels, self.max_labels), noisy.get(NAME)
-        if found is None or found.shape != (len(cells),):
-            raise ParameterError(
-                "noisy", f"must hold {len(cells)} numbers of {NAME}, as the release has them"
-            )
-        law = self._noise_of_users().law
-        return UsersBySize(cells, tuple(found.tolist()), law, self.max_labels)
-
-    def share_cut(self, release: Release) -> Share:
-        """Return the share of pairs of a user and a label that bounding dropped; see `users`."""
-        found = self.users(release.noisy)
-        if found is None:
-            raise ParameterError(
-                "release",
-                "does not say how many users have how many labels",
-                "release with " + Argument("users_by_labels", self.max_labels * 10),
-            )
-        return found.share_cut()
-
     def restore(self, value: Any, noisy: Mapping[str, IntArray]) -> LabelTable:
         """Return a table that was read from a file; refuse noisy numbers that cannot be."""
         self.users(noisy)
+        self.users_of_totals(noisy)
         return LabelsMechanism.restore(self, value, noisy)

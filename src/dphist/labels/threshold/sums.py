@@ -15,7 +15,7 @@ import numpy as np
 from dphist.arrays import IntArray
 from dphist.data.clamp import Clamp
 from dphist.data.label_counts import LabelCounts
-from dphist.errors import Argument, BoundsError
+from dphist.errors import Argument, BoundsError, ParameterError
 from dphist.noise import Source, rounded_gaussian, two_sided_geometric
 from dphist.noise.gaussian import LARGEST_SIGMA
 from dphist.noise.geometric import SMALLEST_EPSILON
@@ -167,4 +167,19 @@ def check_sums(
             + " needs data with the mechanism's own bound, "
             + Argument("max_count", max_count)
             + ": sums are taken about another center where it is 1"
+        )
+
+
+def check_totals(counts: LabelCounts) -> None:
+    """Refuse data in which users were not counted by their totals.
+
+    Raises
+    ------
+    ParameterError
+    """
+    if counts.numbers_by_totals is None:
+        raise ParameterError(
+            "users_by_totals",
+            "needs data in which users were counted by their totals",
+            "make them with LabelCounts.from_table(..., sums=..., users_by_totals=True)",
         )

@@ -37,6 +37,8 @@ def describe_threshold(mechanism: Any) -> Sentence:
         text += " The numbers of {users} who have one {label}, two, and so on get noise too."
     if mechanism.sums is not None:
         text += " Each column's total of a {label} that is released gets noise of its own."
+    if mechanism.users_by_totals:
+        text += " So do the numbers of {users} by the farthest of their totals from the clamp."
     largest = mechanism.largest_error or 0
     given = {"noise": mechanism.law.distribution, "shared": shared, "largest": largest}
     return Sentence(text, **given, step=decimal_text(mechanism.step or Fraction(1)))
