@@ -201,6 +201,7 @@ def _read(
         users_by_labels=None if _is_found(options) else getattr(options, "users_by_labels", None),
         keep_sets=bool(getattr(options, "only_labels", False)) or _is_found(options),
         sums=getattr(options, "sums", None),
+        users_by_totals=bool(getattr(options, "users_by_totals", False)),
         unit=get_unit_name(options),
         **bounds,
     )
@@ -258,6 +259,9 @@ def _caps_in_words(
     if getattr(mechanism, "users_by_labels", 0) is None:
         known = "With --users-by-labels 1000, the release also states how much too low counts are."
         lines.append(Sentence(known))
+    if getattr(mechanism, "sums", None) and not getattr(mechanism, "users_by_totals", True):
+        known = "With --users-by-totals, the release also states what clamping took from the sums."
+        lines.append(Sentence(known))
     return lines
 
 
@@ -265,6 +269,7 @@ _NOT_FOUND = {
     "known_labels": "with a public list, say how many labels of a user count",
     "only_labels": "labels without counts are found with a fixed number",
     "users_by_labels": "users are counted anyway, up to 1,000 labels",
+    "users_by_totals": "users are counted by their totals of a fixed number of labels",
     "weight": "a number of labels is found where each user counts 1",
 }
 _NOT_OPTIMAL = Excludes(["weight"], "it is for users who count 1", "optimal")
@@ -349,6 +354,12 @@ _LABELS = [
             "rules": [_NO_COUNTS, Excludes(["wide"], "a row of FILE is several")],
         },
         sums_share={"value": "S"},
+        users_by_totals={
+            "meaning": "release also how many users have which total outside of the bounds of each "
+            "--sum, which tells what clamping took from the sums; costs as much as one more label "
+            "per user for each --sum",
+            "rules": [_NO_COUNTS],
+        },
     ),
     Option(
         "only_labels",
@@ -378,9 +389,11 @@ def _top(options: argparse.Namespace) -> None:
 
 def _labels(options: argparse.Namespace) -> None:
     _check_data(options)
-    if options.users_by_labels and (options.user is None or options.null_users == "separate"):
-        users = "{users_by_labels} needs {user}, and {null_users} other than separate"
-        raise UsageError(phrase(users) + ": it is users that are counted")
+    for name in ("users_by_labels", "users_by_totals"):
+        asked = getattr(options, name)
+        if asked and (options.user is None or options.null_users == "separate"):
+            users = f"{{{name}}} needs {{user}}, and {{null_users}} other than separate"
+            raise UsageError(phrase(users) + ": it is users that are counted")
     if _is_found(options):
         _check_found(options)
     _release_or_quote(_mechanism(options), options, _other_caps(options))

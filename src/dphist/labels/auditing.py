@@ -145,6 +145,7 @@ class LabelNeighbors:
             max_count=self.by,
             keep_sets=isinstance(self.mechanism, AutoThreshold),
             sums=self.sums or None,
+            users_by_totals=getattr(self.mechanism, "users_by_totals", False),
             other_than=getattr(self.mechanism, "other_than", None),
         )
 

@@ -28,7 +28,7 @@ from dphist.document.blocks import (
 )
 from dphist.document.bounding import LABELS, number_of_cut
 from dphist.document.chart import Chart
-from dphist.document.csv_rows import add_interval
+from dphist.document.csv_rows import add_constants, add_interval
 from dphist.document.kind import DataFacts, Disclosed, Kind, number_listed
 from dphist.document.promised import Promised
 from dphist.document.release import CODES, counts_section, make_document
@@ -49,6 +49,7 @@ from dphist.labels.difference import compare_releases
 from dphist.labels.mechanism import LEVEL, LabelsMechanism, least_shown
 from dphist.labels.planning import PLANNING
 from dphist.labels.sum_words import sum_columns, sums_section
+from dphist.labels.total_words import columns_of_totals, numbers_of_totals, read_totals
 from dphist.labels.words import noise_in_common
 from dphist.privacy.as_text import float_up
 from dphist.release.label_table import LabelTable
@@ -83,7 +84,9 @@ def document(mechanism: Maker, data: DataFacts, release: Release | None = None) 
                 bounding.facts_of_bounding(release),
             ),
             Section("histogram", "Results", found, READ, wide=True),
-            *sums_section(bounding.find_mechanism(release), data, release.value),
+            *sums_section(
+                bounding.find_mechanism(release), data, release.value, read_totals(release)
+            ),
         ]
         numbers = [Section("numbers", "", _numbers(release, counted, data.below))]
         result = words.describe_result(release, data.below)
@@ -209,7 +212,7 @@ def _numbers(release: Release, counted: Counted, below: int | None) -> list[Fact
     if users is not None:
         name = "Counts too low by" if mechanism.max_count == 1 else "Pairs dropped"
         facts += [number_of_cut(users, LABELS, name), _total(release, users, below)]
-    return facts
+    return facts + numbers_of_totals(release)
 
 
 def _total(release: Release, users: UsersBySize, below: int | None) -> Fact:
@@ -333,7 +336,7 @@ def make_table(release: Release) -> pa.Table:
 
     Labels are texts; a missing one says that fewer than wanted were found. Where the release tells
     how many labels users have, what each count is at most before users were bounded follows. Then
-    come sums and means, each with its interval.
+    come sums and means, each with its interval, and the share of users with a clamped total.
     """
     value, bounds = release.value, others.find_bounds(release)
     table = pa.table({"label": pa.array(value.texts, pa.string())})
@@ -347,7 +350,7 @@ def make_table(release: Release) -> pa.Table:
         table = table.append_column("before_bounding_at_most", pa.array(most))
     for name, numbers in sum_columns(bounding.find_mechanism(release), value).items():
         table = table.append_column(name, pa.array(numbers, mask=np.isnan(numbers)))
-    return table
+    return add_constants(table, columns_of_totals(release))
 
 
 def disclose(mechanism: LabelsMechanism, _value: Any = None) -> Disclosed:

@@ -1,5 +1,6 @@
 """What pages, terminals, JSON and CSV say of sums and means of labels."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,10 +21,12 @@ from dphist.labels.auto.mechanism import AutoThreshold
 from dphist.labels.bounding import find_unit
 from dphist.labels.mechanism import LabelsMechanism
 from dphist.labels.sums import SumAnswers
+from dphist.labels.total_words import blocks_of_totals, describe_totals
 from dphist.privacy.as_text import plain, up
 from dphist.release.interval_estimate import name_columns
 from dphist.release.label_table import LabelTable
 from dphist.release.maker import Maker
+from dphist.release.users_by_total import UsersByTotal
 from dphist.sentence import Quoted, Sentence, join_sentences
 from dphist.visible import harmless
 
@@ -37,12 +40,21 @@ _LONGEST = 60
 
 
 def sums_section(
-    mechanism: Maker, data: DataFacts, table: LabelTable | None = None
+    mechanism: Maker,
+    data: DataFacts,
+    table: LabelTable | None = None,
+    totals: Mapping[str, UsersByTotal] | None = None,
 ) -> list[Section]:
-    """Return what is said of sums and means, if there are any; a dry run has no table."""
+    """Return what is said of sums and means, if there are any; a dry run has no table.
+
+    `totals` say how many users have which total, if a release does.
+    """
     if not isinstance(mechanism, LabelsMechanism) or not mechanism.sum_answers:
         return []
     held = {name: _describe(answers) for name, answers in mechanism.sum_answers.items()}
+    outside = totals or {}
+    for name, users in outside.items():
+        held[name] |= describe_totals(users)
     found = isinstance(mechanism, AutoThreshold)
     most = mechanism.max_labels if found else None
     blocks: list[Block] = [_errors(name, each, data, most) for name, each in held.items()]
@@ -50,6 +62,8 @@ def sums_section(
     if table is not None:
         tables = (_make_table(*each, table) for each in mechanism.sum_answers.items())
         blocks += [_leave_out_small(each, table, data.below) for each in tables]
+    for name, users in outside.items():
+        blocks += blocks_of_totals(name, users, data.below)
     blocks.append(Fact("Clamping", _clamping_in_words(mechanism, data)))
     if any(answers.has_means for answers in mechanism.sum_answers.values()):
         blocks.append(Fact("Means", _means_in_words(data)))
@@ -120,19 +134,22 @@ def _leave_out_small(sums: Table, table: LabelTable, below: int | None) -> Table
 
 
 def _clamping_in_words(mechanism: LabelsMechanism, data: DataFacts) -> Sentence:
-    """Say what is unknown of clamping."""
-    who, _, a_user = nouns_of_unit(find_unit(data))
+    """Say what clamping is, and whether anything is known of what it changed."""
+    who, several, a_user = nouns_of_unit(find_unit(data))
+    known = "Nothing is known of how many totals were outside"
+    if getattr(mechanism, "users_by_totals", False):
+        known = "A release states how many {several} have a total outside"
     text = (
-        "Sums are of the totals of each {who} and {label}, each clamped to the bounds. Nothing is "
-        "known of how many totals were outside: intervals cover the noise, not what clamping or "
-        "other bounds changed."
+        "Sums are of the totals of each {who} and {label}, each clamped to the bounds. "
+        f"{known}: intervals cover the noise, not what clamping or other bounds changed."
     )
     center = (
         ""
         if mechanism.max_count == 1
         else " There are no means: {a_user} counts up to {most:,} times for a {label}."
     )
-    return Sentence(text + center, who=who, a_user=a_user, most=mechanism.max_count)
+    most = mechanism.max_count
+    return Sentence(text + center, who=who, several=several, a_user=a_user, most=most)
 
 
 def _means_in_words(data: DataFacts) -> Sentence:

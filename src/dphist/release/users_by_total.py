@@ -71,6 +71,11 @@ class UsersByTotal:
         lasts = [*((start - 1) * step for start in starts), None]
         return list(zip(firsts, lasts, strict=True))
 
+    def nearest_to_ends(self) -> tuple[Fraction, Fraction]:
+        """Return the least and the largest total of a cell that has both ends."""
+        starts, step = self.clamp.starts, self.clamp.step
+        return starts[0] * step, (starts[-1] - 1) * step
+
     def cells_in_words(self) -> list[str]:
         """Write the totals of each cell.
 
@@ -79,16 +84,12 @@ class UsersByTotal:
         >>> UsersByTotal(Clamp(0, 1, 1), (0,) * 7, law).cells_in_words()
         ['below -9', '-9 to -4', '-3 to -2', '-1', '0 to 1', '2', '3 to 4', '5 to 10', 'above 10']
         """
-        said = []
-        for first, last in self.cells():
-            low, high = ("" if end is None else decimal_text(end) for end in (first, last))
-            if first is None or last is None:
-                near = self.clamp.starts[0] if first is None else self.clamp.starts[-1] - 1
-                word = "below" if first is None else "above"
-                said.append(f"{word} {decimal_text(near * self.clamp.step)}")
-            else:
-                said.append(low if low == high else f"{low} to {high}")
-        return said
+        low, high = map(decimal_text, self.nearest_to_ends())
+        said = [f"below {low}"]
+        for first, last in self.cells()[1:-1]:
+            ends = dict.fromkeys(decimal_text(end) for end in (first, last) if end is not None)
+            said.append(" to ".join(ends))
+        return [*said, f"above {high}"]
 
     @property
     def _inside(self) -> int:
