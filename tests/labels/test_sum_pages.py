@@ -138,3 +138,55 @@ def test_a_ledger_is_charged_for_sums(rows: str, tmp_path: Path) -> None:
     made = ledger.release(both, counts, by="ann", key="2")
     assert made.value.sums == ["spent"]
     ledger.close()
+
+
+def test_what_clamping_took_is_said_everywhere(
+    rows: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 600 users, those with 7.5 have a total above 7: about one in seven."""
+    given = [rows, "--label", "word", "--user", "who", *COSTS, "--sum", "spent=0:7:0.01"]
+    given += ["--users-by-totals", "--noise", "laplace"]
+    out = {name: str(tmp_path / name) for name in ("r.json", "r.html", "t.csv")}
+    said = ["--output", out["r.json"], "--report", out["r.html"], "--table", out["t.csv"]]
+    assert run("labels", *given, *said, "--json") == 0
+    sums = json.loads(capsys.readouterr().out)["sums"]["spent"]
+    saved = dh.Release.load(out["r.json"])
+    share = saved.mechanism.share_clamped(saved)["spent"]
+    assert sums["share_of_users_clamped"] == [share.value, share.low, share.high]
+    assert share.low < 1 / 7 < share.high
+    found = saved.mechanism.users_of_totals(saved.noisy)["spent"]
+    assert sums["sum_changed_at_most"] == float(found.change_at_most())
+    assert sums["users_by_totals"]["users"] == [*found.noisy]
+    assert sums["users_by_totals"]["from"][:2] == [None, "-63"]
+    with Path(out["t.csv"]).open() as file:
+        for row in csv.DictReader(file):
+            assert float(row["spent_users_clamped"]) == pytest.approx(share.value, rel=1e-3)
+            assert float(row["spent_users_clamped_high"]) == share.high
+    assert run("show", out["r.json"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    page = Path(out["r.html"]).read_text()
+    for each in (text, " ".join(page.replace("<bdi>", "").replace("</bdi>", "").split())):
+        assert "of users have a total of spent below 0 or above 7" in each
+        assert "Nothing is known of how many totals were outside" not in each
+    assert "with a clamped total" in page
+    assert "above 70" in page
+    assert run("labels", *given, "--dry-run") == 0
+    assert "states how many users have a total outside" in " ".join(capsys.readouterr().out.split())
+    below = ["--show-below", "100"]
+    assert run("show", out["r.json"], "--report", out["r.html"], "--overwrite", *below) == 0
+    assert "&lt;100" in Path(out["r.html"]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([*COSTS, "--user", "who"], "--users-by-totals needs --sum"),
+        ([*COSTS, "--user", "who", "--null-users", "separate", "--sum", "x=0:1:1"], "other than"),
+        (["--epsilon", "1", "--delta", "1e-6", "--user", "who", "--sum", "x=0:1:1"], "fixed"),
+    ],
+)
+def test_what_users_by_totals_need(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("labels", "none.csv", "--label", "word", *words, "--users-by-totals") == 2
+    assert said in " ".join(capsys.readouterr().err.split())
