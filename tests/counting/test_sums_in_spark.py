@@ -281,3 +281,47 @@ def test_weights_are_those_of_duckdb() -> None:
         bad = frame.selectExpr("sex", "age", f"{wrong} AS weight")
         with refused(dh.DataError, "column 'weight'", said):
             dh.KeyedCounts.from_table(bad, **given)
+
+
+@pytest.mark.parametrize("users", [{}, {"user": "who", "max_labels": 3, "max_count": 20}])
+def test_weights_of_labels_are_those_of_duckdb(users: dict[str, Any]) -> None:
+    """Rounded, clamped, added and bounded alike, under labels that are listed or not."""
+    frame = spark().createDataFrame(pa.table(make_rows(1500))).repartition(3)
+    frame = frame.selectExpr(
+        "*", "abs(spent) AS weight", "CAST(abs(spent) AS DECIMAL(12, 3)) AS exact"
+    )
+    for column in ("weight", "exact"):
+        given: dict[str, Any] = {"label": "sex", "count": dh.Weight(column, 1, 12, "0.1")}
+        for more in ({"other_than": ["f"]}, {}):
+            found, expected = (
+                dh.LabelCounts.from_table(held, **given, **users, **more)
+                for held in (frame, frame.toArrow())
+            )
+            assert found.largest(99).equals(expected.largest(99))
+            assert found.weight == expected.weight
+    mechanism = dh.ThresholdHistogram(
+        epsilon=1,
+        delta="1e-6",
+        max_labels=users.get("max_labels", 1),
+        max_count=20,
+        step="0.1",
+        noise="gaussian",
+    )
+    assert mechanism.release(found).value.step == Fraction(1, 10)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "said"),
+    [
+        ("-abs(spent)", dh.DataError, "negative"),
+        ("CAST(NULL AS INT)", dh.DataError, "without a value"),
+        ("CAST(spent AS STRING)", dh.ColumnError, "must hold numbers to be weights"),
+    ],
+)
+def test_weights_of_labels_that_are_none_are_refused(
+    wrong: str, kind: type[Exception], said: str
+) -> None:
+    frame = spark().createDataFrame(pa.table(make_rows(50)))
+    bad = frame.selectExpr("sex", f"{wrong} AS weight")
+    with refused(kind, "column 'weight'", said):
+        dh.LabelCounts.from_table(bad, label="sex", count=dh.Weight("weight", 1, 12, "0.1"))

@@ -15,7 +15,6 @@ import pytest
 
 import dphist as dh
 from dphist.cli import main
-from dphist.counting.bounding import contributions
 from dphist.errors import BoundsError, ColumnError, DataError, ParameterError
 from dphist.labels.words import chance_in_order, sure_difference
 from dphist.noise.repeatable import repeatable_source
@@ -332,12 +331,6 @@ def test_what_does_not_go_with_weights_is_refused() -> None:
     for call, said in calls:
         with pytest.raises(ParameterError, match=said):
             call()
-
-
-def test_spark_counts_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contributions, "SparkSource", object)  # as if this were its frame
-    with pytest.raises(ParameterError, match="where Spark counts labels"):
-        counted()
 
 
 def test_the_best_noise_is_one_that_takes_weights() -> None:

@@ -38,6 +38,7 @@ def test_a_file_of_0_1_loads(path: Path, tmp_path: Path) -> None:
         parameters["users_by_labels"] = None
     if content["mechanism"]["name"] == "ThresholdHistogram":  # no sums, weights or "other"
         parameters |= {"sums": None, "sums_share": "0.5", "other": False, "step": None}
+        parameters |= {"users_by_totals": False}
     assert again["kind"] == OLD_TAGS.get(content["kind"], content["kind"]) != content["kind"]
     for key in ("guarantee", "unit", "mechanism", "total", "value", "noisy", "stated"):
         assert again.get(key) == content.get(key), key

@@ -355,9 +355,8 @@ _LABELS = [
         },
         sums_share={"value": "S"},
         users_by_totals={
-            "meaning": "release also how many users have which total outside of the bounds of each "
-            "--sum, which tells what clamping took from the sums; costs as much as one more label "
-            "per user for each --sum",
+            "more": "; tells what clamping took from the sums; costs as much as one more label per "
+            "user for each --sum",
             "rules": [_NO_COUNTS],
         },
     ),

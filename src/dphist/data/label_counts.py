@@ -165,7 +165,7 @@ class LabelCounts(Secret):
             are added before they are bounded; sums of 0 are dropped first. Or a `dphist.Weight`, if
             a row counts as its weight: counts are then sums of weights, in whole steps, for a
             `ThresholdHistogram` with the same `step`. Not with `users_by_labels`, `keep_sets` or
-            `sums`, and not of Spark.
+            `sums`.
         max_labels : maximum number of labels of one user; None for no maximum, which few
             mechanisms accept. Without `user` it is 1.
         max_count : maximum that one user adds to a label (default: 1, or of weights the most that a

@@ -46,7 +46,6 @@ from dphist.counting.engine.rows import DuckRows, Rows
 from dphist.counting.reading.columns import Wanted, count_column, key_column
 from dphist.counting.reading.gate import Reading, open_source
 from dphist.counting.reading.source import Source
-from dphist.counting.reading.spark import SparkSource
 from dphist.errors import Argument, Message, ParameterError
 
 
@@ -72,7 +71,7 @@ def count_labels(
     key : 32 hexadecimal digits
         Key for the choice of labels (default: drawn at random).
     weighing : how ``count``, which then is a column of weights, becomes whole numbers of steps;
-        `bounds.max_count` and the counts are in steps, too. Not of Spark.
+        `bounds.max_count` and the counts are in steps, too.
 
     Returns
     -------
@@ -164,12 +163,6 @@ def _hold_checked(
         source = open_source(stack, frame, opened, users=users, **reading)
         check_users(source, cut)
         if weighing is not None:
-            if isinstance(source, SparkSource):
-                raise ParameterError(
-                    "count",
-                    "must be a column of whole numbers where Spark counts labels",
-                    "collect the columns first, for example with frame.toArrow()",
-                )
             weights = Weights(weighing, source, opened[0])
         rows, run = open_rows(stack, source, other_than, weights)
         kind = source.kinds["term"]

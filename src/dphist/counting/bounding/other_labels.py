@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dphist.counting.bounding.weights import Weights
+from dphist.counting.bounding.weights import ROLE, Weights, weigh_in_spark
 from dphist.counting.engine.interruptible import interruptible
 from dphist.counting.engine.private_duckdb import open_private_connection
 from dphist.counting.engine.rows import Rows, SparkRows
@@ -42,19 +42,19 @@ def open_rows(
     stack : closes the DuckDB that may hold the rows.
     source : with the role ``term``.
     listed : the labels that stay as they are; None if all do.
-    weights : of the source, which is not one of Spark: rows have steps in place of them.
+    weights : of the source: rows have steps in place of them.
 
     Raises
     ------
     ColumnError
-        If labels are listed and the column holds no text.
+        If labels are listed and the column holds no text, or Spark cannot round the weights.
     """
     if listed is None and weights is None:
         return source.rows(), source.run
     if listed is not None:
         check_text(source)
-        if isinstance(source, SparkSource):
-            return _map_in_spark(source.rows(), source, listed), source.run
+    if isinstance(source, SparkSource):
+        return _open_in_spark(source, listed, weights), source.run
     # Not the connection that reads the file: a connection runs one query at a time.
     connection = open_private_connection(stack, large=True)
     batches = source.batches() if weights is None else weights.batches()
@@ -86,6 +86,16 @@ def map_batches(batches: Batches, listed: Sequence[str]) -> Batches:
         columns = list(batch.columns)
         columns[place] = pc.if_else(stay, labels, OTHER)
         yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _open_in_spark(
+    source: SparkSource, listed: Sequence[str] | None, weights: Weights | None
+) -> SparkRows:
+    rows = source.rows()
+    if weights is not None:
+        others = [role for role in source.names if role != ROLE]
+        rows = weigh_in_spark(rows, weights.weighing, source, others)
+    return rows if listed is None else _map_in_spark(rows, source, listed)
 
 
 def _map_in_spark(rows: SparkRows, source: Source, listed: Sequence[str]) -> SparkRows:
