@@ -56,10 +56,10 @@ def expect(rows: pd.DataFrame) -> tuple[int, ...]:
 def test_users_are_counted_as_python_counts_them(engine: Engine, tmp_path: Path) -> None:
     rows = make_rows(400, 300)
     frame = engine.make(pa.Table.from_pandas(rows, preserve_index=False), tmp_path)
-    for more in ({}, {"users_by_labels": 10}):
-        counts = dh.LabelCounts.from_table(frame, **GIVEN, **more)
+    for also in (None, 10):
+        counts = dh.LabelCounts.from_table(frame, **GIVEN, users_by_labels=also)
         assert counts.numbers_by_totals == expect(rows)
-        assert (counts.users is not None) == bool(more)
+        assert (counts.users is None) == (also is None)
 
 
 @pytest.mark.parametrize("max_labels", [6, None])

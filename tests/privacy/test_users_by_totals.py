@@ -11,6 +11,7 @@ import pytest
 
 import dphist as dh
 from dphist.lab.auditing.replay import loss_of_neighbours
+from dphist.labels.threshold.checks import Noise
 from dphist.labels.threshold.law import grid
 from dphist.noise.law import Drawing, NoiseLaw
 from dphist.release.users_by_total import UsersByTotal
@@ -22,7 +23,7 @@ WORDS = [*"abcd"]
 GIVEN: dict[str, Any] = {"label": "word", "user": "who", "max_labels": 3}
 
 
-def make(noise: str = "laplace", **more: Any) -> dh.ThresholdHistogram:
+def make(noise: Noise = "laplace", **more: Any) -> dh.ThresholdHistogram:
     own: dict[str, Any] = {"epsilon": "1/3", "delta": "1e-3", "max_labels": 3, "sums": SUMS}
     return dh.ThresholdHistogram(noise=noise, users_by_totals=True, **own | more)
 
@@ -54,7 +55,7 @@ CASES = [
 
 @pytest.mark.parametrize(("noise", "max_count", "also"), CASES)
 def test_a_user_costs_the_guarantee_and_not_more(
-    noise: str, max_count: int, also: int | None
+    noise: Noise, max_count: int, also: int | None
 ) -> None:
     """All that is asked of the noise on neighbors, of a user who moves all as far as can be."""
     mechanism = make(noise, max_count=max_count, users_by_labels=also, labels=WORDS, delta=None)
@@ -75,7 +76,7 @@ def test_a_user_costs_the_guarantee_and_not_more(
 
 
 @pytest.mark.parametrize("noise", ["laplace", "truncated", "optimal", "gaussian"])
-def test_each_column_costs_as_much_as_one_label(noise: str) -> None:
+def test_each_column_costs_as_much_as_one_label(noise: Noise) -> None:
     """The threshold and its delta stay; an account adds up the same."""
     given: dict[str, Any] = {"epsilon": "1/3", "delta": "1e-3", "max_labels": 3, "sums": SUMS}
     alone, both = dh.ThresholdHistogram(noise=noise, **given), make(noise)
@@ -112,7 +113,7 @@ def test_sums_are_needed() -> None:
     for more, said in (({"sums": None}, "sums"), ({"users_by_totals": 1}, "True or False")):
         own: dict[str, Any] = {"epsilon": 1, "delta": "1e-3", "max_labels": 3, "sums": SUMS}
         with pytest.raises(dh.ParameterError, match=said):
-            dh.ThresholdHistogram(**own | {"users_by_totals": True} | more)  # type: ignore[arg-type]
+            dh.ThresholdHistogram(**own | {"users_by_totals": True} | more)
 
 
 def far_rows(seed: int, users: int = 300) -> list[tuple[int, str, float]]:
@@ -159,7 +160,7 @@ def test_no_sum_changes_by_more_than_the_cells_say() -> None:
 @pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("epsilon", ["0.2", "3"])
-def test_what_is_said_holds_as_often_as_it_says(noise: str, epsilon: str) -> None:
+def test_what_is_said_holds_as_often_as_it_says(noise: Noise, epsilon: str) -> None:
     clamp, rows = SUMS["x"], far_rows(7, 1000)
     frame = pd.DataFrame(rows, columns=["who", "word", "x"])
     counts = dh.LabelCounts.from_table(frame, **GIVEN, sums={"x": clamp}, users_by_totals=True)
