@@ -55,7 +55,7 @@ def test_only_threshold_histograms_state_an_epsilon_beside_rho() -> None:
     assert own == {"ThresholdMeasuring"}  # of which it is the only one
     heirs = subclasses(ThresholdMeasuring)
     ours = {each.__name__ for each in heirs if each.__module__.startswith("dphist.")}
-    assert ours == {"ThresholdMeasuring", "ThresholdHistogram"}
+    assert ours == {"ThresholdMeasuring", "ThresholdUsers", "ThresholdHistogram"}
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
