@@ -254,7 +254,6 @@ def test_a_stream_does_not_replace_a_release_without_labels_of_another(
 
 
 @pytest.mark.parametrize("left", ["first letter", "half a line", "half a number", "header"])
-@pytest.mark.quick(every=4)
 def test_a_stream_replaces_no_part_of_its_table(left, monkeypatch, capsys) -> None:
     assert fed(monkeypatch, "a\n" * 300, *NEW, *QUIET, "--table", "t.csv") == 0
     whole = Path("t.csv").read_text()

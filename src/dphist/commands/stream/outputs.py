@@ -121,10 +121,13 @@ def _is_earlier(current: Release, text: str) -> bool:
 
 
 def _is_earlier_table(current: Release, text: str, field: Field) -> bool:
-    """Whether a text is the header and some rows of a table, whole, from the first one on."""
+    """Whether a text is the header and some rows of a table, whole, from the first one on.
+
+    The header alone tells of no stream, unless the table has no rows.
+    """
     place = 0
-    for line in list_lines(find_kind(current).table(current), field):
-        if place == len(text) > len(line):  # more than the header, which tells of no stream
+    for number, line in enumerate(list_lines(find_kind(current).table(current), field)):
+        if place == len(text) and number > 1:
             return True
         if not text.startswith(line, place):
             return False
