@@ -1,10 +1,12 @@
 """How many users have which total, with noise: docs/understand/proofs/sums.md, Lemma 10."""
 
 import json
+import math
 import random
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -96,6 +98,67 @@ def test_each_column_costs_as_much_as_one_label(noise: Noise) -> None:
     reached = calibrated.epsilon_at("1e-3")
     assert reached is not None
     assert Fraction(999, 1000) * total < reached <= total
+
+
+@pytest.mark.parametrize("also", [None, 7])
+def test_an_account_has_the_losses_of_every_column(also: int | None) -> None:
+    """Three labels, as much for their sums, a number of each of two columns, and one by labels."""
+    parts: Any = make(users_by_labels=also).privacy_losses().parts
+    paid = sum(part.rate * part.moved * part.times for part in parts)
+    assert paid == Fraction(1, 3) * (3 + 3 + 2 + (also is not None))
+
+
+@pytest.mark.parametrize("also", [None, 7])
+@pytest.mark.parametrize("max_count", [1, 5])
+@pytest.mark.parametrize("noise", ["laplace", "truncated"])
+def test_rho_has_that_of_every_column(noise: Noise, max_count: int, also: int | None) -> None:
+    """Geometric noise of rate e on a number that changes by 1 has a rho of e tanh(e/2)."""
+    given: dict[str, Any] = {"epsilon": "1/3", "delta": "1e-3", "max_labels": 3, "sums": SUMS}
+    alone = dh.ThresholdHistogram(noise=noise, max_count=max_count, **given)
+    both = make(noise, max_count=max_count, users_by_labels=also)
+    numbers = 2 + (also is not None)
+    added = float(both.guarantee.rho - alone.guarantee.rho)
+    assert added == pytest.approx(numbers / 3 * math.tanh(1 / 6), rel=1e-9)
+
+
+def delta_of_gaussian_noise(epsilon: mpmath.mpf, squared: mpmath.mpf) -> mpmath.mpf:
+    """Balle and Wang 2018, Theorem 8, of normal laws at a squared distance in variances."""
+    mu = mpmath.sqrt(squared)
+    above, below = (mpmath.ncdf(sign * mu / 2 - epsilon / mu) for sign in (1, -1))
+    return above - mpmath.exp(epsilon) * below
+
+
+def find_epsilon(squared: mpmath.mpf, delta: mpmath.mpf) -> mpmath.mpf:
+    """The smallest epsilon with this delta, by halving."""
+    low, high = mpmath.mpf(0), mpmath.mpf(50)
+    for _ in range(100):
+        middle = (low + high) / 2
+        if delta_of_gaussian_noise(middle, squared) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@pytest.mark.parametrize("also", [None, 7])
+def test_a_new_label_leaves_the_numbers_of_every_column(also: int | None) -> None:
+    """Where the threshold takes nearly all of delta: docs/understand/proofs/threshold.md, Lemma 8.
+
+    One user changes a number of each of ten columns, whether the label is new or shared.
+    """
+    sums = {f"c{place}": dh.Clamp(0, 1, 1) for place in range(10)}
+    own: dict[str, Any] = {"epsilon": "0.1", "delta": "1e-6", "max_labels": 1, "sums": sums}
+    mechanism = make("gaussian", **own, sums_share="1/100", users_by_labels=also)
+    with mpmath.workdps(40):
+        each, threshold, total = (mpmath.mpf(x) for x in ("0.01", "1e-6", "1.001e-6"))
+        always = (10 + (also is not None)) * each
+        new = find_epsilon(always, (total - threshold) / (1 - threshold))
+        shared = find_epsilon(always + each * (1 + mpmath.mpf(1) / 99), total)
+        both_deltas = find_epsilon(always + each * (1 + mpmath.mpf(1) / 99), total - threshold)
+        assert shared < new < both_deltas
+        found = mechanism.epsilon_at("1.001e-6")
+        assert found is not None
+        assert 0 <= mpmath.mpf(found.numerator) / found.denominator - new < 1e-9
 
 
 def test_data_must_count_users_by_totals() -> None:
