@@ -166,7 +166,8 @@ def test_what_clamping_took_is_said_everywhere(
     text = " ".join(capsys.readouterr().out.split())
     page = Path(out["r.html"]).read_text()
     for each in (text, " ".join(page.replace("<bdi>", "").replace("</bdi>", "").split())):
-        assert "of users have a total of spent below 0 or above 7" in each
+        assert "of users have a total of spent below 0 or above 7, of one of their labels" in each
+        assert "their labels that count, shown or not (95 % interval" in each
         assert "Nothing is known of how many totals were outside" not in each
     assert "with a clamped total" in page
     assert "above 70" in page

@@ -189,8 +189,8 @@ class LabelCounts(Secret):
             float; infinities count as the bounds. Missing values and NaN are refused. Which labels
             a user keeps depends on no value.
         users_by_totals : also count the users, for each of `sums`, by the total that is farthest
-            outside of the clamp, among those of the labels that they keep, for a mechanism that
-            releases these numbers: they say what clamping costs. Needs `user`; not with
+            outside of the clamp, of one of their labels that count, shown or not, for a mechanism
+            that releases these numbers: they say what clamping costs. Needs `user`; not with
             `keep_sets`.
         other_than : public list of labels, as text: each row with another label counts under one
             more label, "other", for a mechanism with the same `labels` and ``other=True``. Users

@@ -19,6 +19,7 @@ from dphist.sentence import Quoted, Sentence
 from dphist.visible import harmless
 
 _LONGEST = 60
+_OF_LABELS = "of one of their {labels} that count, shown or not"
 
 
 def read_totals(release: Release) -> Mapping[str, UsersByTotal]:
@@ -41,10 +42,10 @@ def clamping_in_numbers(name: str, found: UsersByTotal, below: int | None = None
     >>> users = np.array([0, 0, 0, 0, 0, 0, 900, 50, 30, 10, 10, 0, 0])
     >>> found = mechanism.users_of_totals({"users_by_totals": users})
     >>> clamping_in_numbers("spent", found["spent"])  # doctest: +NORMALIZE_WHITESPACE
-    'About 10 % of users have a total of spent below 0 or above 100, of a label that counts (95 %
-    interval 8.5 to 11.5 %). Clamping changed what users with totals from -900 to 1000 add to the
-    sum of one label by at most 13,300 together; at most 7 users have a total farther outside, and
-    of these nothing is bounded (both with 95 %).'
+    'About 10 % of users have a total of spent below 0 or above 100, of one of their labels that
+    count, shown or not (95 % interval 8.5 to 11.5 %). Clamping changed what users with totals from
+    -900 to 1000 add to the sum of one label by at most 13,300 together; at most 7 users have a
+    total farther outside, and of these nothing is bounded (both with 95 %).'
     """
     share = found.share_clamped()
     about, interval = format_share(share)
@@ -53,7 +54,7 @@ def clamping_in_numbers(name: str, found: UsersByTotal, below: int | None = None
     )
     many = found.users_beyond()[1]
     text = (
-        f"{lead} a total of {{name}} below {{low}} or above {{high}}, of a {{label}} that counts "
+        f"{lead} a total of {{name}} below {{low}} or above {{high}}, {_OF_LABELS} "
         "(95 % interval {interval}). Clamping changed what {users} with totals from {first} to "
         "{last} add to the sum of one {label} by at most {most} together; at most {many} {users} "
         "have a total farther outside, and of these nothing is bounded (both with 95 %)."
@@ -111,7 +112,7 @@ def numbers_of_totals(release: Release) -> list[Fact]:
         share = found.share_clamped()
         about, interval = format_share(share)
         note = Sentence(
-            "95 % interval {interval}; of {name}, of {labels} that count",
+            "95 % interval {interval}; of {name}, " + _OF_LABELS,
             interval=interval,
             name=Quoted(harmless(name, _LONGEST)),
         )

@@ -35,7 +35,10 @@ class UsersByTotal:
     law: NoiseLaw
 
     def share_clamped(self) -> Share:
-        """Return the share of users who have a total outside of the clamp, among those counted."""
+        """Return the share of users who have a total outside of the clamp, among those counted.
+
+        The total is of one of their labels that count, shown or not.
+        """
         outside: FloatArray = np.ones(len(self.noisy))
         outside[self._inside] = 0.0
         return bound_share(self.noisy, self.law, [(outside, np.ones_like(outside))])

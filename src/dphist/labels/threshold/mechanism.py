@@ -116,7 +116,7 @@ class ThresholdHistogram(ThresholdUsers, LabelsMechanism):
     users_by_totals : bool
         Release also, for each of `sums`, how many users have which total, in
         `noisy["users_by_totals"]`, with noise for one user: each user is counted once, by the total
-        that is farthest outside of the clamp, among those of the labels that the user keeps. It
+        that is farthest outside of the clamp, of one of their labels that count, shown or not. It
         says what clamping took from the sums, see `users_of_totals`. For each column it costs as
         much as one more label a user. The data must be made with `users_by_totals` as well.
     step : number, optional
