@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import dphist as dh
+from dphist.labels.total_words import clamping_in_numbers
 from tests.support.command_line import run
 
 COSTS = ["--epsilon", "1", "--delta", "1e-6", "--max-labels", "2"]
@@ -176,6 +178,24 @@ def test_what_clamping_took_is_said_everywhere(
     below = ["--show-below", "100"]
     assert run("show", out["r.json"], "--report", out["r.html"], "--overwrite", *below) == 0
     assert "&lt;100" in Path(out["r.html"]).read_text()
+
+
+def test_a_share_that_may_be_0_is_not_said_to_be_of_some_users() -> None:
+    """Thirty users, all within the clamp, and noise that leaves nearly any share possible."""
+    clamp = dh.Clamp(0, 10, 1)
+    mechanism = dh.ThresholdHistogram(
+        epsilon="0.3", delta="1e-6", max_labels=1, sums={"x": clamp}, users_by_totals=True
+    )
+    users = np.zeros(len(clamp.starts) + 1, np.int64)
+    users[clamp.starts.index(0) + 1] = 30
+    found = mechanism.users_of_totals({"users_by_totals": users})["x"]
+    share = found.share_clamped()
+    assert share.low == 0
+    assert share.high > 0.5
+    ends = f"0 to {round(1000 * share.high) / 10:g} %"
+    said = str(clamping_in_numbers("x", found))
+    assert said.startswith(f"{ends} of users have a total of x below 0 or above 10, of one of")
+    assert "shown or not (95 %; too uncertain for one number). Clamping changed" in said
 
 
 @pytest.mark.parametrize(

@@ -49,13 +49,14 @@ def clamping_in_numbers(name: str, found: UsersByTotal, below: int | None = None
     """
     share = found.share_clamped()
     about, interval = format_share(share)
-    lead = (
-        "About {share} of {users} have" if share.high - share.low <= WIDEST else "Some {users} have"
-    )
+    lead, surely = "About {share}", "(95 % interval {interval})"
+    if share.high - share.low > WIDEST:
+        lead, surely = "{interval}", "(95 %; too uncertain for one number)"
     many = found.users_beyond()[1]
     text = (
-        f"{lead} a total of {{name}} below {{low}} or above {{high}}, {_OF_LABELS} "
-        "(95 % interval {interval}). Clamping changed what {users} with totals from {first} to "
+        f"{lead} of {{users}} have a total of {{name}} below {{low}} or above {{high}}, "
+        f"{_OF_LABELS} {surely}. "
+        "Clamping changed what {users} with totals from {first} to "
         "{last} add to the sum of one {label} by at most {most} together; at most {many} {users} "
         "have a total farther outside, and of these nothing is bounded (both with 95 %)."
     )
