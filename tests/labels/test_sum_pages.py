@@ -4,6 +4,7 @@ import csv
 import json
 import math
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pandas as pd
 import pytest
 
 import dphist as dh
-from dphist.labels.total_words import clamping_in_numbers
+from dphist.labels.total_words import clamping_in_numbers, describe_totals
+from dphist.noise.law import Drawing, NoiseLaw
+from dphist.release.users_by_total import UsersByTotal
 from tests.support.command_line import run
 
 COSTS = ["--epsilon", "1", "--delta", "1e-6", "--max-labels", "2"]
@@ -157,7 +160,8 @@ def test_what_clamping_took_is_said_everywhere(
     assert sums["share_of_users_clamped"] == [share.value, share.low, share.high]
     assert share.low < 1 / 7 < share.high
     found = saved.mechanism.users_of_totals(saved.noisy)["spent"]
-    assert sums["sum_changed_at_most"] == float(found.change_at_most())
+    most = sums["sum_changed_at_most"]
+    assert Fraction(math.nextafter(most, 0)) < found.change_at_most() <= Fraction(most)
     assert sums["users_by_totals"]["users"] == [*found.noisy]
     assert sums["users_by_totals"]["from"][:2] == [None, "-63"]
     with Path(out["t.csv"]).open() as file:
@@ -196,6 +200,30 @@ def test_a_share_that_may_be_0_is_not_said_to_be_of_some_users() -> None:
     said = str(clamping_in_numbers("x", found))
     assert said.startswith(f"{ends} of users have a total of x below 0 or above 10, of one of")
     assert "shown or not (95 %; too uncertain for one number). Clamping changed" in said
+
+
+@pytest.fixture
+def found() -> UsersByTotal:
+    """One user with a total from 0.5 to 0.8, beyond a clamp that ends at 0.2; three far beyond."""
+    clamp = dh.Clamp(0, "0.2", "0.1")
+    law = NoiseLaw("two-sided geometric", Fraction(1, 10**6), Drawing.WHOLE)
+    users = np.zeros(len(clamp.starts) + 1, np.int64)
+    users[clamp.starts.index(5) + 1] = 1
+    users[-1] = 3
+    return UsersByTotal(clamp, tuple(users.tolist()), law)
+
+
+def test_a_bound_for_programs_is_rounded_up(found: UsersByTotal) -> None:
+    most = found.change_at_most()
+    assert Fraction(float(most)) < most == Fraction("0.6")
+    said = describe_totals(found)["sum_changed_at_most"]
+    assert Fraction(math.nextafter(said, 0)) < most <= Fraction(said)
+
+
+def test_small_numbers_of_users_that_are_hidden_read_right(found: UsersByTotal) -> None:
+    assert "; at most 3 users have a total farther" in str(clamping_in_numbers("x", found))
+    assert "; at most 3 users have a total farther" in str(clamping_in_numbers("x", found, 3))
+    assert "; fewer than 20 users have a total farther" in str(clamping_in_numbers("x", found, 20))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from dphist.document.bounding import format_share
 from dphist.document.small_counts import is_below, write_below
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.parameters import decimal_text
-from dphist.privacy.as_text import plain, up
+from dphist.privacy.as_text import float_up, plain, up
 from dphist.release.interval_estimate import name_columns
 from dphist.release.release import Release
 from dphist.release.users_by_size import WIDEST
@@ -53,11 +53,14 @@ def clamping_in_numbers(name: str, found: UsersByTotal, below: int | None = None
     if share.high - share.low > WIDEST:
         lead, surely = "{interval}", "(95 %; too uncertain for one number)"
     many = found.users_beyond()[1]
+    beyond = f"at most {many:,}"
+    if below is not None and is_below(many, below):
+        beyond = f"fewer than {below:,}"
     text = (
         f"{lead} of {{users}} have a total of {{name}} below {{low}} or above {{high}}, "
         f"{_OF_LABELS} {surely}. "
         "Clamping changed what {users} with totals from {first} to "
-        "{last} add to the sum of one {label} by at most {most} together; at most {many} {users} "
+        "{last} add to the sum of one {label} by at most {most} together; {beyond} {users} "
         "have a total farther outside, and of these nothing is bounded (both with 95 %)."
     )
     first, last = found.nearest_to_ends()
@@ -68,8 +71,8 @@ def clamping_in_numbers(name: str, found: UsersByTotal, below: int | None = None
         name=Quoted(harmless(name, _LONGEST)),
         low=decimal_text(found.clamp.low),
         high=decimal_text(found.clamp.high),
-        most=plain(up(float(found.change_at_most()), 3)),
-        many=write_below(below or 0) if is_below(many, below) else f"{many:,}",
+        most=plain(up(found.change_at_most(), 3)),
+        beyond=beyond,
         first=decimal_text(first),
         last=decimal_text(last),
     )
@@ -99,7 +102,7 @@ def describe_totals(found: UsersByTotal) -> dict[str, Any]:
     ends = [None if first is None else decimal_text(first) for first, _ in found.cells()]
     return {
         "share_of_users_clamped": [share.value, share.low, share.high],
-        "sum_changed_at_most": float(found.change_at_most()),
+        "sum_changed_at_most": float_up(found.change_at_most()),
         "users_beyond": beyond,
         "users_beyond_at_most": at_most,
         "users_by_totals": {"from": ends, "users": list(found.noisy)},
