@@ -128,9 +128,9 @@ class ThresholdHistogram(ThresholdUsers, LabelsMechanism):
     Guarantee
     ---------
     Neighbors differ in one user, who adds at most `max_count` to each of at most `max_labels`
-    labels. m is `max_labels`, or the number of listed labels if that is less; one more with
-    `users_by_labels`, one more for each of `sums` with `users_by_totals`, and with `sums` m more
-    times `sums_share` / (1 - `sums_share`). The noise of sums never ends.
+    labels. k is `max_labels`, or the number of listed labels if that is less. m is k; with `sums`,
+    k `sums_share` / (1 - `sums_share`) more; with `users_by_labels` one more; and with
+    `users_by_totals` one more for each of `sums`. The noise of sums never ends.
 
     - `guarantee`: `delta`-approximate rho-zCDP. rho is m epsilon**2 / 2 for Gaussian noise, rounded
       up; for all other at most m epsilon tanh(epsilon/2) without `sums`, and m epsilon
@@ -142,9 +142,9 @@ class ThresholdHistogram(ThresholdUsers, LabelsMechanism):
       together with R mu**2 and R delta, see `epsilon_at`. One release by itself is even (E,
       max(d(E), delta))-DP while d(E) is small, as a label of a user is new or shared, but not both
       (Wilkins et al. 2022; `docs/understand/proofs/threshold.md`, Lemma 8).
-    - `correlated` noise: m is the smaller `weight`, as the squared distance is that of the worst
-      user who *adds* to counts; data in which a user may also lower a count are not covered, and
-      are refused (`docs/understand/proofs/correlated_noise.md`).
+    - `correlated` noise: m begins with the smaller `weight` in place of k, as the squared distance
+      is that of the worst user who *adds* to counts; data in which a user may also lower a count
+      are not covered, and are refused (`docs/understand/proofs/correlated_noise.md`).
 
     Covered are labels, counts, number and order of the rows, and the numbers of users; not covered
     is the time it takes, and, if a bare frame is given instead of a `LabelCounts`, a promise that
