@@ -115,6 +115,7 @@ def test_tables() -> None:
     [
         ("label", {}, "kind must be one of anonymized, ranges, labels, tables, groups, streams"),
         ("labels", {"bins": 3}, "bins is not for a plan of labels; it takes epsilon, delta"),
+        ("labels", {"users_by_totals": True}, "'dphist labels --dry-run' states the errors with"),
         ("ranges", {"bins": 3}, "total must be given for a plan of ranges: a public number"),
         ("ranges", {}, "bins and total must be given"),
         ("streams", {}, "horizon must be given"),

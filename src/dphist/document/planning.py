@@ -108,6 +108,7 @@ class Planning:
     limit : returns what a plan does not know: what that is about, and how it matters.
     quantities : what criteria may be about, by name, beside "epsilon", "delta" and "bounding
         error".
+    elsewhere : by parameter of a mechanism that is not for a plan, what states its errors.
     command : returns the command of a setting, and its options but those of cost and output.
     options : returns the options of `dphist plan KIND`, named by the parameters of `settings`.
         Without it there is no such command.
@@ -122,6 +123,7 @@ class Planning:
     guesses: Mapping[str, str] = field(default_factory=dict)
     limit: Callable[[Asked], tuple[str, str]] | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
     command: Callable[[Asked, Row, PrivacyUnit], Sequence[str]] | None = None
     options: Callable[[], Table] | None = None
 

@@ -332,6 +332,9 @@ def _options() -> Table:
     ]
 
 
+_DRY_RUN = "'dphist labels --dry-run' states the errors with it"
+
+
 def _share_cut(release: Release, _percent: bool) -> Found | str:
     users = read_users(release) or read_users_above(release)
     if users is None or users.bound < 1:
@@ -352,6 +355,7 @@ PLANNING = Planning(
     kept={"labels": count_listed, "sums": _keep_sums},
     guesses={"labels": "labels in a public list", "users": "{many}"},
     limit=_say_limit,
+    elsewhere=dict.fromkeys(["users_by_labels", "users_by_totals"], _DRY_RUN),
     quantities={
         **planning.quantities_of_labels(lambda release: release.value),
         "share cut": Quantity(_share_cut, "must"),

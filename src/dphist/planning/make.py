@@ -152,9 +152,8 @@ def plan(
     known = signature(planning.settings).parameters
     unknown = [name for name in asked if name not in known]
     if unknown:
-        raise ParameterError(
-            unknown[0], f"is not for a plan of {kind}; it takes " + join_arguments(list(known))
-        )
+        fault = f"is not for a plan of {kind}; it takes " + join_arguments(list(known))
+        raise ParameterError(unknown[0], fault, planning.elsewhere.get(unknown[0], ""))
     needed = [n for n, each in known.items() if each.default is each.empty and n not in asked]
     if needed:
         raise ParameterError(tuple(needed), f"must be given for a plan of {kind}: a public number")
