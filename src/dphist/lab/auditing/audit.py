@@ -1,9 +1,10 @@
 """`dphist.audit`: try to refute what a mechanism claims, layer by layer."""
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dphist.document.audited import Pair
@@ -83,7 +84,8 @@ def audit(
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or neighbors are missing.
+        If a parameter is out of range, neighbors are missing, or each run raised an error and
+        nothing is refuted: nothing was seen then.
     UnsupportedError
         If a program does not answer each line with a line.
 
@@ -120,7 +122,10 @@ def audit(
     asked = [each for each in LAYERS if each in layers]
     left = max(seconds - (time.monotonic() - begun), seconds / 2)
     tell = progress or (lambda _: None)
-    found = _audit_in_layers(subject, pairs, claim, asked, left, 1 - confidence, tell)
+    ends = _Ends()
+    watched = replace(subject, run=ends.watch(subject.run))
+    found = _audit_in_layers(watched, pairs, claim, asked, left, 1 - confidence, tell)
+    ends.refuse_errors_alone(found)
     return _result(subject, pairs, claim, found, float(confidence), time.monotonic() - begun)
 
 
@@ -142,6 +147,40 @@ class _Found:
     def has(self, verdict: str) -> bool:
         """Whether it is the verdict of a layer."""
         return any(each.verdict == verdict for each in self.reports)
+
+
+@dataclass
+class _Ends:
+    """How runs ended: whether one has returned a result, and the first error."""
+
+    returned: bool = False
+    error: str = ""
+
+    def watch(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the same callable, whose runs are noted."""
+
+        @functools.wraps(run, updated=())
+        def run_noted(*arguments: Any, **named: Any) -> Any:
+            try:
+                result = run(*arguments, **named)
+            except Exception as error:
+                self.error = self.error or f"{type(error).__name__}: {error}"
+                raise
+            self.returned = True
+            return result
+
+        return run_noted
+
+    def refuse_errors_alone(self, found: _Found) -> None:
+        """Refuse to say that a claim holds of which nothing but errors was compared."""
+        claimed = found.has("holds") or found.has("not refuted")
+        if claimed and self.error and not self.returned and not found.has("refuted"):
+            raise ParameterError(
+                "neighbours",
+                f"must be data of which a release is made: each run raised an error, so the audit "
+                f"saw nothing; the first is {self.error}",
+                "give pairs of data that the mechanism takes",
+            )
 
 
 def _audit_in_layers(
