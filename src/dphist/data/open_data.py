@@ -111,6 +111,11 @@ def open_listed(counts: LabelCounts, labels: Sequence[Any]) -> list[int]:
     return look_up(counts, labels)[1]
 
 
+def open_users(counts: LabelCounts) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return how many users have how many labels, and which totals; empty if none were counted."""
+    return counts.users or (), counts.numbers_by_totals or ()
+
+
 def open_rows(
     frame: object,
     columns: Sequence[str],

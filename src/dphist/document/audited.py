@@ -148,11 +148,15 @@ class OpenLabels:
     ----------
     labels, counts : in the order in which a mechanism meets them.
     counts_of : returns the counts of listed labels, 0 where a label does not occur.
+    users, totals : how many users have how many labels, and which totals of each column that is
+        summed; empty if they were not counted.
     """
 
     labels: Sequence[Any]
     counts: IntArray
     counts_of: Callable[[Sequence[Any]], Sequence[int]]
+    users: Sequence[int] = ()
+    totals: Sequence[int] = ()
 
 
 Told = Callable[[Any], IntArray]

@@ -20,6 +20,7 @@ from dphist.document.audited import (
     Pair,
     Setup,
     Statement,
+    Told,
     go_beyond,
     name_others,
 )
@@ -27,7 +28,7 @@ from dphist.errors import ParameterError
 from dphist.labels.auto.mechanism import AutoThreshold
 from dphist.labels.discover.mechanism import DiscoverLabels
 from dphist.labels.threshold.law import grid
-from dphist.labels.threshold.measuring import BOUNDED
+from dphist.labels.threshold.measuring import BOUNDED, BY_TOTALS, NAME
 from dphist.labels.threshold.mechanism import ThresholdHistogram
 from dphist.labels.threshold.sums import LARGEST_SUM
 from dphist.labels.top_labels import TopLabels
@@ -58,7 +59,9 @@ class LabelNeighbors:
             )
         self.mechanism = mechanism
         self.sums: dict[str, Clamp] = dict(getattr(mechanism, "sums", None) or ())
-        self.holds_users = bool(self.sums) or isinstance(mechanism, AutoThreshold)
+        self.users_by_labels: int | None = getattr(mechanism, "users_by_labels", None)
+        counts_users = self.users_by_labels is not None
+        self.holds_users = bool(self.sums) or counts_users or isinstance(mechanism, AutoThreshold)
         self.by = mechanism.max_count
         most = min(mechanism.max_labels or 4, _MOST_LABELS)
         listed = getattr(mechanism, "released_labels", None)
@@ -87,6 +90,10 @@ class LabelNeighbors:
             yield self._make(text, tie, {**tie, self.names[-1]: self.line + 10 + self.by})
         if getattr(self.mechanism, "released_labels", None) is None:
             yield from self._list_alike()
+        if self.users_by_labels is not None and len(self.names) > self.mechanism.max_labels:
+            frequent = dict.fromkeys(self.names, self.line + 100 * self.by)
+            pair = self._hold_users(frequent, []), self._hold_users(frequent, self.names)
+            yield Pair("frequent labels; one user has more of them than are counted", *pair)
 
     def _list_alike(self) -> Iterator[Pair]:
         """Labels that look the same, or nearly: each is a label of its own."""
@@ -145,6 +152,7 @@ class LabelNeighbors:
             max_count=self.by,
             keep_sets=isinstance(self.mechanism, AutoThreshold),
             sums=self.sums or None,
+            users_by_labels=self.users_by_labels,
             users_by_totals=getattr(self.mechanism, "users_by_totals", False),
             other_than=getattr(self.mechanism, "other_than", None),
         )
@@ -194,7 +202,7 @@ def _refuse_random_cut(mechanism: Any) -> Setup:
 
 
 def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
-    if mechanism.users_by_labels is not None or mechanism.correlated is True:
+    if mechanism.correlated is True:
         return Setup(why_not="its noise is shared by several numbers")
     if mechanism.noise in BOUNDED:
         return Setup(why_not="its noise ends, so what one table shows its neighbor may never show")
@@ -204,33 +212,48 @@ def _set_up_threshold(mechanism: ThresholdHistogram) -> Setup:
     )  # listed ones get noise
     if mechanism.noise == "laplace":
         return setup
-    fine = grid(mechanism.noise_scale)
+    return Setup(told=_tell_exact(mechanism), is_meant=setup.is_meant)
 
-    def count_told(data: OpenLabels) -> IntArray:
+
+def _tell_exact(mechanism: ThresholdHistogram) -> dict[int, Told]:
+    """Return what Gaussian noise is added to out of sight: counts, and numbers of users.
+
+    The requests are those of counts, of the sums of each column, in sight, and of the users.
+    """
+    listed, fine = mechanism.released_labels, grid(mechanism.noise_scale)
+    of_users = grid(mechanism._noise_of_users().sigma)
+
+    def tell_counts(data: OpenLabels) -> IntArray:
         counts = data.counts if listed is None else data.counts_of(listed)
         return fine * np.asarray(counts, np.int64)
 
-    return Setup(told={0: count_told}, is_meant=setup.is_meant)
+    asked: list[Told] = []
+    if mechanism.users_by_labels is not None:
+        asked.append(lambda data: of_users * np.asarray(data.users, np.int64))
+    if mechanism.users_by_totals:
+        asked.append(lambda data: of_users * np.asarray(data.totals, np.int64))
+    return {0: tell_counts, **dict(enumerate(asked, start=1 + len(mechanism.sums or ())))}
 
 
 def _read_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabels) -> Numbers:
-    """Return noisy counts, then noisy sums of each column, if all labels of the data have them.
+    """Return noisy counts, then sums of each column, if all labels of the data have them.
 
-    A sum that is cut off at the largest one says no number.
+    Then the numbers of users. A number that is cut off at the largest sum says none.
     """
-    if mechanism.noise != "laplace" or mechanism.users_by_labels is not None:
+    if mechanism.noise != "laplace":
         return None
     order = data.labels if mechanism.labels is None else mechanism.released_labels or ()
     value, numbers = release.value, []
     sums = _list_totals(value).values()
-    if any(abs(total) >= LARGEST_SUM for held in sums for total in held):
+    users = [n for name in (NAME, BY_TOTALS) for n in release.noisy.get(name, np.zeros(0)).tolist()]
+    if any(abs(number) >= LARGEST_SUM for held in (*sums, users) for number in held):
         return None
     for held in (value.counts.tolist(), *sums):
         found = dict(zip(value.labels, held, strict=True))
         if found.keys() != set(order):
             return None
         numbers += [found[label] for label in order]
-    return numbers
+    return numbers + users
 
 
 AUDITING = Auditing(

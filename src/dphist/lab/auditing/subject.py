@@ -18,7 +18,7 @@ from typing import IO, Any, cast
 import numpy as np
 
 from dphist.data.label_counts import LabelCounts
-from dphist.data.open_data import open_labels, open_listed, open_profile
+from dphist.data.open_data import open_labels, open_listed, open_profile, open_users
 from dphist.data.profile import Profile
 from dphist.document.audited import AuditedClass, Auditing, OpenLabels, Pair, Setup, Statement
 from dphist.document.kind import kind_of_mechanism, kinds
@@ -85,7 +85,8 @@ def _open_contents(mechanism: Any, data: Any) -> Any:
     if isinstance(data, LabelCounts):
         met = open_labels(data)
         counts = np.asarray(met.column("count"), np.int64)
-        return OpenLabels(met.column("label").to_pylist(), counts, partial(open_listed, data))
+        labels, listed = met.column("label").to_pylist(), partial(open_listed, data)
+        return OpenLabels(labels, counts, listed, *open_users(data))
     return data
 
 
