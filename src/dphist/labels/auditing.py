@@ -221,7 +221,7 @@ def _tell_exact(mechanism: ThresholdHistogram) -> dict[int, Told]:
     The requests are those of counts, of the sums of each column, in sight, and of the users.
     """
     listed, fine = mechanism.released_labels, grid(mechanism.noise_scale)
-    of_users = grid(mechanism._noise_of_users().sigma)
+    of_users = grid(1 / mechanism.epsilon)  # their noise is for a change of 1
 
     def tell_counts(data: OpenLabels) -> IntArray:
         counts = data.counts if listed is None else data.counts_of(listed)
@@ -246,7 +246,7 @@ def _read_labels(mechanism: ThresholdHistogram, release: Release, data: OpenLabe
     value, numbers = release.value, []
     sums = _list_totals(value).values()
     users = [n for name in (NAME, BY_TOTALS) for n in release.noisy.get(name, np.zeros(0)).tolist()]
-    if any(abs(number) >= LARGEST_SUM for held in (*sums, users) for number in held):
+    if any(abs(n) >= LARGEST_SUM for n in [*(n for held in sums for n in held), *users]):
         return None
     for held in (value.counts.tolist(), *sums):
         found = dict(zip(value.labels, held, strict=True))
