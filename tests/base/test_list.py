@@ -22,7 +22,7 @@ OPEN_TO = ("lab", "properties")
 FOR_OTHERS = re.compile(
     r"LARGEST|redact_errors|UserType|is_key_type|draw_key|Progress|Report|Done|ERASED|open_display"
     r"|Resources|memory_limit|space_needed|Grid|check_name|value_roles|dates_of_range|find_files|Files|query"
-    r"|read_schemas"
+    r"|read_schemas|Container|find_format"
 )
 # Fields of secret types, by names that nothing else has.
 PRIVATE = {"_store", "_sets", "_users", "_cells", "_heights", "_state", "_live"}

@@ -239,7 +239,7 @@ def test_a_fault_of_the_file_names_its_key(run, capsys) -> None:
 def test_an_output_does_not_replace_a_list(run, capsys) -> None:
     words = "tables --axis town --tables town --epsilon 1 --output held/codes.txt --overwrite"
     assert run(words) == 2
-    assert "held/codes.txt is read" in capsys.readouterr().err
+    assert "held/codes.txt is an input" in capsys.readouterr().err
 
 
 READ = {

@@ -330,7 +330,7 @@ def test_the_first_error_is_the_one_that_is_said(monkeypatch, capsys) -> None:
     """No reading is left, nor can an output be written: neither hides that the input is short."""
     options = ("--every", 100, "--readings", 1, "--json")
     assert run_stream(monkeypatch, "a\n" * 150, *BUDGET, *options) == 1
-    short = "dphist: the input has 1 event less than the state holds, so it is not the stream "
+    short = "dphist: the input has 1 event less than the state holds, so it does not begin with "
     capsys.readouterr()
     assert run_stream(monkeypatch, "a\n" * 149, "--resume", "--json") == 1
     assert capsys.readouterr().err.startswith(short)

@@ -175,7 +175,7 @@ def test_what_is_no_part_is_refused() -> None:
         {**head, "users_by_totals": False},
         alone,
     ):
-        with refused(dh.DataError, "the part is no table"):
+        with refused(dh.DataError, "the part was not made by"):
             Partial.from_arrow(Partial(broken, part.table).to_arrow())
 
 

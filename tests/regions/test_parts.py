@@ -188,7 +188,7 @@ def test_tables_that_no_part_has_are_refused(tmp_path: Path) -> None:
         each.save(tmp_path / "0.parquet")
         for given in (each, each.to_arrow(), tmp_path / "0.parquet"):
             said = refusal(lambda: dh.RegionalProfile.merge([given, *parts[1:]]))  # noqa: B023
-            assert said.startswith("the part is no table that Partial.to_arrow")
+            assert said.startswith("the part was not made by Partial.to_arrow")
     empty = dh.RegionalProfile.merge(
         Partial({**each.head}, each.table.slice(0, 0)) for each in parts
     )

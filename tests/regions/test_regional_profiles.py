@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "truth value": ([True], "one line of printable text"),
     "written alike": (
         {"A": {"B": ["y"]}, "y": {"A": ["A/B"]}, "q": {"B": ["z"]}},
-        "names that differ",
+        "names without / where several have one name",
     ),
     "loop": ([("home", "Dog"), ("Dog", "home")], "regions must not lie in each other"),
     "long loop": (

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from dphist.errors import BudgetError, LedgerError, ParameterError
+from dphist.labels import PayWhatYouGet
 from dphist.ledger.amounts import Cost, Totals
 from dphist.ledger.book import EVERYBODY, Account, Tables, admits, find_account
 from dphist.ledger.budget import Budget
@@ -18,10 +19,10 @@ from dphist.ledger.units import DataUnit, cost_for, is_unchanged
 from dphist.mechanism import MechanismBase
 from dphist.privacy import Guarantee, PureDP
 from dphist.privacy.calibration import calibrate
-from dphist.privacy.fixed_plan import takes_data_once
 from dphist.privacy.rounding import readable
 from dphist.release.maker import find_target, read_parameters
 from dphist.release.mechanism_json import describe
+from dphist.streams import ContinualMechanism
 
 _LONGEST_NOTE = 1000
 _LONGEST_NAME = 200
@@ -76,13 +77,13 @@ def prices(tables: Tables, names: Sequence[str], mechanism: Any, data: DataUnit)
 def cost_in(account: Account, mechanism: Any, data: DataUnit) -> tuple[Guarantee, Cost]:
     """Return the guarantee and the cost of a mechanism in an account."""
     unit, delta = account.unit, account.budget.delta
-    if unit.exchanged and not takes_data_once(mechanism):
+    if unit.exchanged and isinstance(mechanism, ContinualMechanism | PayWhatYouGet):
         raise LedgerError(
             f"the account {account.name!r} protects {unit}: an exchange takes two steps, which are "
             "not covered for streams and sessions; use an account for a unit added or removed"
         )
     guarantee, cost = cost_for(mechanism, data, unit, delta, account.name)
-    if account.renew and not takes_data_once(mechanism):
+    if account.renew and isinstance(mechanism, ContinualMechanism | PayWhatYouGet):
         # It runs on beside the releases of later months: proofs/ledger.md, Lemma 11.
         cost = replace(cost, alone=None)
     return guarantee, cost
