@@ -29,9 +29,9 @@ from dphist.commands.publishing import (
 )
 from dphist.commands.resources import list_priced, run_command
 from dphist.document.options import Command, OneOf, Option
+from dphist.durable.address import is_address
 from dphist.errors import BudgetError, DphistError, OutputFileError
 from dphist.files import check_distinct
-from dphist.ledger.stores.opening import is_address
 
 
 @dataclass(frozen=True, slots=True)

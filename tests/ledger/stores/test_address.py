@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from dphist.durable.address import is_address
 from dphist.errors import ParameterError
 from dphist.ledger import Ledger
-from dphist.ledger.stores.opening import is_address
 
 
 @pytest.mark.parametrize(

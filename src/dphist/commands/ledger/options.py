@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from dphist.commands.options import UsageError, argument
 from dphist.document.options import Group, Option
+from dphist.durable.address import is_address
 from dphist.errors import Argument, join_arguments, phrase
-from dphist.ledger.stores.opening import is_address
 from dphist.privacy import PrivacyUnit
 
 Protected: TypeAlias = tuple[PrivacyUnit | None, int | None]
