@@ -139,9 +139,10 @@ class ThresholdHistogram(ThresholdUsers, LabelsMechanism):
       `docs/understand/proofs/bounded_noise.md`.
     - Gaussian noise: (E, d(E) + delta)-DP for every E >= 0, where d(E) is the exact delta of
       Gaussian noise for mu**2 = m epsilon**2 (Balle and Wang 2018, Theorem 8), and R releases
-      together with R mu**2 and R delta, see `epsilon_at`. One release by itself is even (E,
-      max(d(E), delta))-DP while d(E) is small, as a label of a user is new or shared, but not both
-      (Wilkins et al. 2022; `docs/understand/proofs/threshold.md`, Lemma 8).
+      together with R mu**2 and R delta, see `epsilon_at`. One release by itself, without numbers
+      of users, is even (E, max(d(E), delta))-DP while d(E) is small, as a label of a user is new or
+      shared, but not both (Wilkins et al. 2022; `docs/understand/proofs/threshold.md`, Lemma 8,
+      which has the delta with numbers of users, too).
     - `correlated` noise: m begins with the smaller `weight` in place of k, as the squared distance
       is that of the worst user who *adds* to counts; data in which a user may also lower a count
       are not covered, and are refused (`docs/understand/proofs/correlated_noise.md`).
