@@ -376,7 +376,7 @@ def error_of(release, lo, hi):
 def by_the_prior(release, lo, hi):
     """As bars once were: the variance that the prior leaves to every split, and the total's."""
     mechanism = release.mechanism
-    shape, measured = mechanism.shape, mechanism._measured(release.noisy)
+    shape, measured = mechanism.shape, mechanism._read_measured(release.noisy)
     fit, root = infer(measured), release.value.answers._enclosing.fit.variances[0][0]
     spreads = list(fit.spreads)
     counts, roughness = fit.counts[-1], fit.roughness[-1]
