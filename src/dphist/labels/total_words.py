@@ -44,8 +44,8 @@ def clamping_in_numbers(name: str, found: UsersByTotal, below: int | None = None
     >>> clamping_in_numbers("spent", found["spent"])  # doctest: +NORMALIZE_WHITESPACE
     'About 10 % of users have a total of spent below 0 or above 100, of one of their labels that
     count, shown or not (95 % interval 8.5 to 11.5 %). Clamping changed what users with totals from
-    -900 to 1000 add to the sum of one label by at most 13,300 together; at most 7 users have a
-    total farther outside, and of these nothing is bounded (both with 95 %).'
+    -900 to 1000 add to the sum of one label by at most 13,300 together, and at most 7 users have a
+    total farther outside (both with 95 %). How much it changed for these is not known.'
     """
     share = found.share_clamped()
     about, interval = format_share(share)
@@ -60,8 +60,8 @@ def clamping_in_numbers(name: str, found: UsersByTotal, below: int | None = None
         f"{lead} of {{users}} have a total of {{name}} below {{low}} or above {{high}}, "
         f"{_OF_LABELS} {surely}. "
         "Clamping changed what {users} with totals from {first} to "
-        "{last} add to the sum of one {label} by at most {most} together; {beyond} {users} "
-        "have a total farther outside, and of these nothing is bounded (both with 95 %)."
+        "{last} add to the sum of one {label} by at most {most} together, and {beyond} {users} "
+        "have a total farther outside (both with 95 %). How much it changed for these is not known."
     )
     first, last = found.nearest_to_ends()
     return Sentence(
