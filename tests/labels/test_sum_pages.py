@@ -223,7 +223,9 @@ def test_a_bound_for_programs_is_rounded_up(found: UsersByTotal) -> None:
 def test_small_numbers_of_users_that_are_hidden_read_right(found: UsersByTotal) -> None:
     assert ", and at most 3 users have a total farther" in str(clamping_in_numbers("x", found))
     assert ", and at most 3 users have a total farther" in str(clamping_in_numbers("x", found, 3))
-    assert ", and fewer than 20 users have a total farther" in str(clamping_in_numbers("x", found, 20))
+    assert ", and fewer than 20 users have a total farther" in str(
+        clamping_in_numbers("x", found, 20)
+    )
 
 
 @pytest.mark.parametrize(
